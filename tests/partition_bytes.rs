@@ -9,7 +9,7 @@ use std::sync::Arc;
 use dissectors::kit::Time;
 use gamewire::Options;
 use gamewire::capture::Notice;
-use gamewire::check::{Checker, Selection, terms};
+use gamewire::check::{Checker, Selection, ledger_settings};
 use gamewire::partition::{
     Plan, Portions, Reports, Route, RowKind, Survey, from_bytes, survey, to_bytes,
 };
@@ -28,8 +28,8 @@ fn handed_over(sample: &str) -> Vec<Vec<u8>> {
     let plan = Arc::new(Plan::new(vec![(path.to_string_lossy().into_owned(), survey)], 1));
     all.push(to_bytes(&*plan));
     let settings = Options::default().settings;
-    let terms = terms(&settings, settings.limits.remembered);
-    let needs = Checker::needs(&Selection::default(), &terms);
+    let ledger_settings = ledger_settings(&settings, settings.limits.remembered);
+    let needs = Checker::needs(&Selection::default(), &ledger_settings);
     let options = Options { needs, ..Options::default() };
     let (mut portions, mut early) = (Portions::new(plan.clone(), options, 0), Vec::new());
     let mut route = Route::new(plan, 0, MEMORY).expect("a capture");

@@ -30,8 +30,9 @@ fn analyse(memory: &str) {
     let survey = Survey { packets: PACKETS.into(), ..Survey::default() };
     let plan = Arc::new(Plan::new(vec![("generated".to_owned(), survey)], 1));
     let options = RunLimits::with(memory.parse().expect("a size"), &[]).options(Options::default());
-    let terms = check::terms(&options.settings, options.settings.limits.remembered);
-    let needs = Checker::needs(&Selection::default(), &terms);
+    let ledger_settings =
+        check::ledger_settings(&options.settings, options.settings.limits.remembered);
+    let needs = Checker::needs(&Selection::default(), &ledger_settings);
     let mut portions = Portions::new(plan, Options { needs, ..options }, 0);
     let mut written = 0;
     let server = SocketAddr::from(([192, 0, 2, 1], 27015));

@@ -9,7 +9,7 @@ use dissectors::kit::{
     Budget, FlowFacts, Framed, Message, Payload, Piece, Reply, RuleResults, Settings, Side, Sink,
     Transport, Tree, Unread,
 };
-use dissectors::ledger::Terms;
+use dissectors::ledger::LedgerSettings;
 use dissectors::{Id, SharedStates};
 use gamewire::capture::{self, Event};
 use gamewire::check::{Checker, Selection};
@@ -258,9 +258,10 @@ impl Writer {
 fn check() -> Prepared {
     let packets = inputs::packets(Input::A2s, PACKETS);
     Prepared::new(PACKETS, move || {
-        let (selection, terms) = (Selection::default(), Terms::of(&Settings::default(), 1 << 18));
-        let needs = Checker::needs(&selection, &terms);
-        let mut checker = Checker::new(selection, terms, false);
+        let (selection, ledger_settings) =
+            (Selection::default(), LedgerSettings::of(&Settings::default(), 1 << 18));
+        let needs = Checker::needs(&selection, &ledger_settings);
+        let mut checker = Checker::new(selection, ledger_settings, false);
         decoded(&packets, needs, |event| checker.event(event));
         checker.found().len() as u64
     })

@@ -230,7 +230,7 @@ mod tests {
             let mut paths = Vec::new();
             paths.extend([it.query_port, it.goes_on_after, it.game].into_iter().flatten());
             paths.extend(it.narrowed.iter().map(|(path, _)| *path));
-            paths.extend(it.selects.map(|selects| selects.said));
+            paths.extend(it.selects.map(|selects| selects.description));
             paths.extend(it.refusal.map(|(path, _)| path));
             paths.extend(it.stranger.map(|(path, _)| path));
             for path in paths {

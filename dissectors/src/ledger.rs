@@ -5,6 +5,7 @@
 //! read. The ledger keeps a bounded number of entries of each kind: once one does not fit, a
 //! missing entry proves nothing.
 
+mod breaches;
 mod challenges;
 mod elsewhere;
 mod filtered;
@@ -14,7 +15,6 @@ mod load;
 mod loads;
 mod other_packets;
 mod registrations;
-mod rulings;
 mod sources;
 mod victims;
 
@@ -29,6 +29,7 @@ use crate::kit::{
     NewFor, PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time,
 };
 use crate::net_rules::NET011;
+pub use breaches::CrossFlowBreaches;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
 use filtered::FilteredLists;
@@ -36,7 +37,6 @@ pub use game_port::{Peers, is_one_way, may_be_players, packet_name};
 use lists::ListedServers;
 pub use loads::{GROUPS, Loads};
 use registrations::Registrations;
-pub use rulings::CrossFlowBreaches;
 use serde::{Deserialize, Serialize};
 use victims::Victims;
 
@@ -63,7 +63,7 @@ pub fn listed(server: SocketAddr) -> Listed {
 
 /// A message, and what is known about its flow.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Witness {
+pub struct Basis {
     /// The message.
     pub seen: SeenMessage,
     /// The flow's number.
@@ -82,7 +82,7 @@ pub struct CrossFlowBreach {
     /// The evidence.
     pub evidence: Evidence,
     /// The message to look at.
-    pub witness: Witness,
+    pub basis: Basis,
     /// The role of its sender.
     pub speaker: Role,
     /// The evidence is complete: losses elsewhere in the recording do not matter.
@@ -125,12 +125,12 @@ impl CrossFlowBreach {
     fn of(
         rule: &'static Rule,
         evidence: Evidence,
-        witness: Witness,
+        basis: Basis,
         speaker: Role,
         detail: Detail,
     ) -> CrossFlowBreach {
         let (of_flow, is_note, attack) = (false, false, None);
-        CrossFlowBreach { rule, evidence, witness, speaker, of_flow, is_note, detail, attack }
+        CrossFlowBreach { rule, evidence, basis, speaker, of_flow, is_note, detail, attack }
     }
 }
 
@@ -170,7 +170,7 @@ impl fmt::Display for Detail {
 
 /// The settings of the ledger.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct LedgerSettings {
     /// Maximum number of entries of a kind.
     pub most: usize,
     /// How long a response may take, in nanoseconds.
@@ -181,10 +181,10 @@ pub struct Terms {
     pub abuse: AbuseThresholds,
 }
 
-impl Terms {
+impl LedgerSettings {
     /// From the settings, with this many entries of a kind.
-    pub fn of(settings: &Settings, most: usize) -> Terms {
-        Terms {
+    pub fn of(settings: &Settings, most: usize) -> LedgerSettings {
+        LedgerSettings {
             most,
             answer_timeout: settings.answer_timeout,
             listed_longest: settings.protocols.gamespy1.listed_longest,
@@ -211,11 +211,11 @@ impl UncheckedCounts {
 
 /// State across flows.
 pub struct Ledger {
-    terms: Terms,
+    settings: LedgerSettings,
     challenges: Challenges,
     seed: Seed,
     /// Challenges that servers accepted from clients they are not known to have given them to.
-    accepted: Vec<(u32, Witness)>,
+    accepted: Vec<(u32, Basis)>,
     /// Responses from other hosts or ports than the request went to.
     elsewhere: Elsewhere,
     /// The receivers of such responses that did not fit.
@@ -224,7 +224,7 @@ pub struct Ledger {
     /// the server.
     layouts: HashedMap<(Name, u32)>,
     /// At most two masters of each game server, and its first join.
-    masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, &'static Rule, Witness)>,
+    masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, &'static Rule, Basis)>,
     /// The list that each client received.
     lists: Map<Host, ListedServers>,
     /// Servers in all lists.
@@ -237,18 +237,18 @@ pub struct Ledger {
     announced: Set<u64>,
     /// Challenges that masters handed out, each with its master: the latest receiver, and when.
     handed_out: Map<(IpAddr, [u8; 16]), (SocketAddr, Time)>,
-    rulings: Vec<CrossFlowBreach>,
+    breaches: Vec<CrossFlowBreach>,
     /// How often each rule passed.
     kept: BTreeMap<Code, (&'static Rule, u64)>,
     full: bool,
     /// The message that filled it; while there is room, the latest one.
-    latest: Option<Witness>,
+    latest: Option<Basis>,
 }
 
 /// The results of all flows together.
 pub struct Review {
     /// Breaches and possible breaches, in the order of the packets.
-    pub rulings: CrossFlowBreaches,
+    pub breaches: CrossFlowBreaches,
     /// Rules that passed.
     pub kept: Vec<KeptRule>,
     /// Results that were not kept because of the limit: the rule, the evidence, and their number.
@@ -268,9 +268,9 @@ pub struct KeptRule {
 
 impl Ledger {
     /// A ledger with these settings.
-    pub fn new(terms: Terms) -> Ledger {
+    pub fn new(settings: LedgerSettings) -> Ledger {
         Ledger {
-            terms,
+            settings,
             challenges: Challenges::default(),
             seed: Seed::default(),
             accepted: Vec::new(),
@@ -284,7 +284,7 @@ impl Ledger {
             registrations: Registrations::default(),
             announced: Set::default(),
             handed_out: Map::default(),
-            rulings: Vec::new(),
+            breaches: Vec::new(),
             kept: BTreeMap::new(),
             full: false,
             latest: None,
@@ -296,41 +296,41 @@ impl Ledger {
         &mut self,
         fact: CrossFlowEvent,
         (servers, text): (&[Listed], &[u8]),
-        witness: &Witness,
+        basis: &Basis,
     ) {
-        let seen = &witness.seen;
+        let seen = &basis.seen;
         // How many more there are than needed, depends on threads.
         if !self.full && fact != CrossFlowEvent::Described {
-            self.latest = Some(*witness);
+            self.latest = Some(*basis);
         }
         match fact {
             CrossFlowEvent::Challenged(challenge) => {
-                self.challenge(challenge, *witness);
+                self.challenge(challenge, *basis);
                 self.queried(seen.to, seen.from);
             }
             CrossFlowEvent::Accepted { challenge, foreign } => {
                 if self.has_room(self.accepted.len(), |_| false) {
-                    self.accepted.push((challenge, *witness));
+                    self.accepted.push((challenge, *basis));
                 }
                 if let Some((evidence, rule)) = foreign {
-                    self.foreign((challenge, evidence), (true, rule), witness);
+                    self.foreign((challenge, evidence), (true, rule), basis);
                 }
             }
             CrossFlowEvent::Foreign { challenge, evidence, rule } => {
-                self.foreign((challenge, evidence), (false, rule), witness);
+                self.foreign((challenge, evidence), (false, rule), basis);
             }
-            CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, witness),
+            CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, basis),
             CrossFlowEvent::Unanswered(exchange) => {
-                self.open(exchange, false, witness);
+                self.open(exchange, false, basis);
                 self.queried(seen.from, seen.to);
             }
             // An event about the whole response follows.
             CrossFlowEvent::StrayPart(_) => {}
-            CrossFlowEvent::Split(layout, rule) => self.split(layout, rule, *witness),
+            CrossFlowEvent::Split(layout, rule) => self.split(layout, rule, *basis),
             CrossFlowEvent::Joined(rule) => {
                 let is_known = |it: &Ledger| it.masters.contains_key(&seen.from);
                 if self.has_room(self.masters.len(), is_known) {
-                    let first = || (BTreeSet::new(), rule, *witness);
+                    let first = || (BTreeSet::new(), rule, *basis);
                     let (masters, ..) = self.masters.entry(seen.from).or_insert_with(first);
                     if masters.len() < 2 {
                         masters.insert(seen.to);
@@ -338,17 +338,17 @@ impl Ledger {
                 }
             }
             CrossFlowEvent::Listed(rules) => {
-                self.list(servers, rules.queried, *witness);
+                self.list(servers, rules.queried, *basis);
                 if let Some((rule, game)) = rules.registered {
-                    self.compare_with_registrations(servers, (rule, game), *witness);
+                    self.compare_with_registrations(servers, (rule, game), *basis);
                 }
                 if let Some(rule) = rules.filtered {
-                    self.list_filtered(servers, (rule, text), *witness);
+                    self.list_filtered(servers, (rule, text), *basis);
                 }
             }
-            CrossFlowEvent::Described => self.described(text, witness),
+            CrossFlowEvent::Described => self.described(text, basis),
             CrossFlowEvent::Registered(registration) => {
-                self.full |= !self.registrations.step(registration, seen, self.terms.most);
+                self.full |= !self.registrations.step(registration, seen, self.settings.most);
             }
             CrossFlowEvent::Queried => self.queried(seen.from, seen.to),
             CrossFlowEvent::Refused => {}
@@ -360,14 +360,14 @@ impl Ledger {
                 }
             }
             CrossFlowEvent::HandedOut(challenge, rule, new_for) => {
-                self.handed_out(challenge, (rule, new_for), *witness)
+                self.handed_out(challenge, (rule, new_for), *basis)
             }
         }
     }
 
     /// Whether there is room for an entry; a known one needs none.
     fn has_room(&mut self, entries: usize, is_known: impl FnOnce(&Ledger) -> bool) -> bool {
-        let has_room = entries < self.terms.most || is_known(self);
+        let has_room = entries < self.settings.most || is_known(self);
         self.full |= !has_room;
         has_room
     }
@@ -376,15 +376,15 @@ impl Ledger {
         &mut self,
         rule: &'static Rule,
         ok: bool,
-        witness: Witness,
+        basis: Basis,
         who: Role,
         detail: impl FnOnce() -> String,
     ) {
         if ok {
             self.kept.entry(rule.code).or_insert((rule, 0)).1 += 1;
         } else {
-            let evidence = Evidence { began: witness.began, ..Evidence::default() };
-            self.broken(rule, evidence, witness, who, detail);
+            let evidence = Evidence { began: basis.began, ..Evidence::default() };
+            self.broken(rule, evidence, basis, who, detail);
         }
     }
 
@@ -392,28 +392,28 @@ impl Ledger {
         &mut self,
         rule: &'static Rule,
         evidence: Evidence,
-        witness: Witness,
+        basis: Basis,
         who: Role,
         detail: impl FnOnce() -> String,
     ) {
-        if self.has_room(self.rulings.len(), |_| false) {
+        if self.has_room(self.breaches.len(), |_| false) {
             let detail = Detail::Text(detail());
-            self.rulings.push(CrossFlowBreach::of(rule, evidence, witness, who, detail));
+            self.breaches.push(CrossFlowBreach::of(rule, evidence, basis, who, detail));
         }
     }
 
-    fn challenge(&mut self, challenge: u32, witness: Witness) {
-        let SeenMessage { from, to, .. } = witness.seen;
+    fn challenge(&mut self, challenge: u32, basis: Basis) {
+        let SeenMessage { from, to, .. } = basis.seen;
         let key = self.key(from, challenge);
-        self.challenges.push(key, to.ip(), self.terms.most);
+        self.challenges.push(key, to.ip(), self.settings.most);
     }
 
     /// A response without a request, or a request without a response.
-    fn open(&mut self, exchange: Exchange, is_response: bool, witness: &Witness) {
-        if !self.elsewhere.open(exchange, is_response, witness, self.terms.most) {
+    fn open(&mut self, exchange: Exchange, is_response: bool, basis: &Basis) {
+        if !self.elsewhere.open(exchange, is_response, basis, self.settings.most) {
             self.full = true;
             if is_response {
-                self.victims.answered(&witness.seen, &self.terms);
+                self.victims.answered(&basis.seen, &self.settings);
             }
         }
     }
@@ -422,9 +422,9 @@ impl Ledger {
         &mut self,
         challenge: (u32, Evidence),
         broken: (bool, &'static Rule),
-        witness: &Witness,
+        basis: &Basis,
     ) {
-        self.full |= !self.elsewhere.challenge(challenge, broken, witness, self.terms.most);
+        self.full |= !self.elsewhere.challenge(challenge, broken, basis, self.settings.most);
     }
 
     /// A hash of a server and its challenge.
@@ -433,17 +433,17 @@ impl Ledger {
     }
 
     /// The first split response of a flow; the flow's conversation checks further ones.
-    fn split(&mut self, layout: Name, rule: &'static Rule, witness: Witness) {
-        let server = self.seed.hash_one(Socket(witness.seen.from));
+    fn split(&mut self, layout: Name, rule: &'static Rule, basis: Basis) {
+        let server = self.seed.hash_one(Socket(basis.seen.from));
         if !self.has_room(self.layouts.len(), |it| it.layouts.contains_key(&server)) {
             return;
         }
-        let first = (layout, witness.flow);
+        let first = (layout, basis.flow);
         let (before, flow) = *self.layouts.entry(server).or_insert(first);
-        if flow != witness.flow {
+        if flow != basis.flow {
             let detail =
                 || format!("the {layout} layout here, the {before} layout to another client");
-            self.rule(rule, before == layout, witness, Role::Server, detail);
+            self.rule(rule, before == layout, basis, Role::Server, detail);
         }
     }
 
@@ -451,9 +451,9 @@ impl Ledger {
         &mut self,
         challenge: [u8; 16],
         (rule, new_for): (&'static Rule, NewFor),
-        witness: Witness,
+        basis: Basis,
     ) {
-        let SeenMessage { from, to, mark } = witness.seen;
+        let SeenMessage { from, to, mark } = basis.seen;
         let challenge = (from.ip(), challenge);
         if !self.has_room(self.handed_out.len(), |it| it.handed_out.contains_key(&challenge)) {
             return;
@@ -470,14 +470,14 @@ impl Ledger {
             }
             _ => "this challenge was given before".to_owned(),
         };
-        self.rule(rule, is_new, witness, Role::Master, detail);
+        self.rule(rule, is_new, basis, Role::Master, detail);
     }
 
     /// The results for everything, together with the load on servers. `is_heard`: packets of this server were
     /// recorded.
     pub fn review(mut self, loads: Loads, is_heard: impl Fn(SocketAddr) -> bool) -> Review {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
-        let review = elsewhere.review(self.terms.answer_timeout);
+        let review = elsewhere.review(self.settings.answer_timeout);
         self.shared(&elsewhere);
         let known = self.known_servers();
         self.masters();
@@ -486,28 +486,28 @@ impl Ledger {
         let kept = std::mem::take(&mut self.kept).into_values();
         let kept = kept.map(|(rule, times)| KeptRule { rule, server: None, times });
         let mut kept = Vec::from_iter(kept.chain(review.kept));
-        let mut rulings = std::mem::take(&mut self.rulings);
-        for ruling in &mut rulings {
-            ruling.evidence.lossy |= self.full;
+        let mut breaches = std::mem::take(&mut self.breaches);
+        for breach in &mut breaches {
+            breach.evidence.lossy |= self.full;
         }
-        rulings.extend(review.rulings);
+        breaches.extend(review.breaches);
         let mut victims = Victims::default();
         for seen in &review.unasked {
-            victims.answered(seen, &self.terms);
+            victims.answered(seen, &self.settings);
         }
         let may_have_asked = elsewhere.may_have_asked();
         self.victims.retain(|address| !may_have_asked(address));
-        victims.add(std::mem::take(&mut self.victims), &self.terms);
-        self.full |= victims.review(&self.terms, &mut rulings, &mut kept);
-        let left_out = loads.review(&known, is_heard, &mut rulings, &mut kept);
-        let witness = self.latest.filter(|_| self.full).or(left_out);
-        rulings.extend(witness.map(|witness| {
-            let witness = Witness { flow: 0, ..witness };
+        victims.add(std::mem::take(&mut self.victims), &self.settings);
+        self.full |= victims.review(&self.settings, &mut breaches, &mut kept);
+        let left_out = loads.review(&known, is_heard, &mut breaches, &mut kept);
+        let basis = self.latest.filter(|_| self.full).or(left_out);
+        breaches.extend(basis.map(|basis| {
+            let basis = Basis { flow: 0, ..basis };
             let detail = Detail::Text(format!("the limit {} was met", Limit::Remembered.name()));
-            CrossFlowBreach::of(&NET011, Evidence::default(), witness, Role::Capture, detail)
+            CrossFlowBreach::of(&NET011, Evidence::default(), basis, Role::Capture, detail)
         }));
-        let rulings = CrossFlowBreaches::new(rulings, elsewhere, review.places);
-        Review { rulings, kept, beyond: review.beyond }
+        let breaches = CrossFlowBreaches::new(breaches, elsewhere, review.places);
+        Review { breaches, kept, beyond: review.beyond }
     }
 
     /// The servers that register or are listed, and the ports that they announce, as [`listed`].
@@ -520,24 +520,24 @@ impl Ledger {
     /// Checks challenges that were given to another address.
     fn shared(&mut self, elsewhere: &Elsewhere) {
         let accepted = std::mem::take(&mut self.accepted);
-        let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
+        let key = |(challenge, basis): &(u32, Basis)| self.key(basis.seen.from, *challenge);
         let keys: Vec<_> = accepted.iter().map(key).collect();
-        let first = self.challenges.first_given(&keys, self.terms.most);
+        let first = self.challenges.first_given(&keys, self.settings.most);
         self.full |= self.challenges.full;
-        for ((challenge, witness), key) in accepted.into_iter().zip(keys) {
-            let SeenMessage { from, to, .. } = witness.seen;
+        for ((challenge, basis), key) in accepted.into_iter().zip(keys) {
+            let SeenMessage { from, to, .. } = basis.seen;
             if elsewhere.has_moved(to.ip(), from, challenge) {
                 continue;
             }
             let given = first.get(&key);
-            if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
+            if let Some(given) = given.filter(|given| **given != basis.seen.to.ip()) {
                 let detail = || format!("the challenge {} was given to {given}", challenge as i32);
                 // The server speaks here: if the flow's beginning is in the capture, the challenges
                 // that it gave to this address are, too.
-                let Witness { began, lossy, .. } = witness;
+                let Basis { began, lossy, .. } = basis;
                 let evidence =
                     Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() };
-                self.broken(&SEC004, evidence, witness, Role::Server, detail);
+                self.broken(&SEC004, evidence, basis, Role::Server, detail);
             }
         }
     }
@@ -545,10 +545,10 @@ impl Ledger {
     /// Checks that servers join two masters. A server that is not seen to join a second one may do
     /// so outside the recording, which only the user can know.
     fn masters(&mut self) {
-        for (_, (masters, rule, witness)) in std::mem::take(&mut self.masters) {
-            let witness = Witness { began: false, ..witness };
+        for (_, (masters, rule, basis)) in std::mem::take(&mut self.masters) {
+            let basis = Basis { began: false, ..basis };
             let detail = || "the server joins this master and no other".to_owned();
-            self.rule(rule, masters.len() > 1, witness, Role::Server, detail);
+            self.rule(rule, masters.len() > 1, basis, Role::Server, detail);
         }
     }
 }

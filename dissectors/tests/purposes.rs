@@ -44,7 +44,7 @@ fn masters_name_fields_of_messages_with_the_purpose() {
             is_said(path, &[Purpose::ListRequest]);
         }
         if let Some(selects) = masters.selects {
-            is_said(selects.said, &[Purpose::ChallengeResponse]);
+            is_said(selects.description, &[Purpose::ChallengeResponse]);
         }
         for path in masters.narrowed.iter().map(|(path, _)| path).chain(&masters.game) {
             is_said(path, &[Purpose::ListRequest]);

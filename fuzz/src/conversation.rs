@@ -17,7 +17,7 @@ pub(crate) const FLOWS: usize = 4;
 /// In the first byte of the input: low limits, which are reached.
 const TIGHT: u8 = 0x10;
 /// The user states that the capture is complete.
-const VOUCHED: u8 = 0x20;
+const COMPLETE: u8 = 0x20;
 
 /// The recording lost packets between the flows' ends.
 const LOSSY: u8 = 0x40;
@@ -33,15 +33,15 @@ pub(crate) mod kind {
 
 /// Input: one byte (which flows are streams, then flags) and records: kind, time step, length, bytes.
 pub(crate) fn run(id: Id, bytes: &[u8]) {
-    let mut witness = Witness::default();
-    play(id, bytes, &mut witness);
-    let mut again = Witness::default();
+    let mut basis = Basis::default();
+    play(id, bytes, &mut basis);
+    let mut again = Basis::default();
     play(id, bytes, &mut again);
-    assert_eq!(witness.said, again.said, "the same conversation has the same result");
+    assert_eq!(basis.said, again.said, "the same conversation has the same result");
     let mut results = RuleResults::default();
     play(id, bytes, &mut results);
     for rule in id.info().rules {
-        assert_eq!(witness.results.counts(rule), results.counts(rule), "{rule:?}: sinks differ");
+        assert_eq!(basis.results.counts(rule), results.counts(rule), "{rule:?}: sinks differ");
     }
     play(id, bytes, &mut Blind);
 }
@@ -77,7 +77,7 @@ struct Lab {
     shared: SharedStates,
     settings: Settings,
     budget: Budget,
-    vouched: bool,
+    complete: bool,
     frame: u64,
     now: Time,
 }
@@ -124,7 +124,7 @@ impl Lab {
             shared: SharedStates::default(),
             settings,
             budget: Budget::new(if is_tight { 4 << 10 } else { 64 << 20 }),
-            vouched: flags & VOUCHED != 0,
+            complete: flags & COMPLETE != 0,
             frame: 0,
             now: Time(0),
         }
@@ -207,7 +207,7 @@ impl Lab {
         let payload = Payload { lost, ..payload(flow, side, bytes, &pieces, self.frame, self.now) };
         self.shared.expects(&payload);
         sink.evidence(Evidence {
-            vouched: self.vouched,
+            complete: self.complete,
             began: flow.facts.began,
             lost,
             ..Evidence::default()
@@ -301,7 +301,7 @@ fn payload<'a>(
 
 /// Checks the properties that are guaranteed for all messages.
 #[derive(Default)]
-struct Witness {
+struct Basis {
     tree: Tree,
     results: RuleResults,
     frame: u64,
@@ -309,13 +309,13 @@ struct Witness {
     said: Vec<String>,
 }
 
-impl Watch for Witness {
+impl Watch for Basis {
     fn arrives(&mut self, frame: u64) {
         self.frame = frame;
     }
 }
 
-impl Witness {
+impl Basis {
     /// No finding is about a later packet.
     fn take(&mut self) {
         for finding in self.results.findings.drain(..) {
@@ -329,7 +329,7 @@ impl Witness {
     }
 }
 
-impl Sink for Witness {
+impl Sink for Basis {
     dissectors::forward_fields!(tree);
     fn checked(
         &mut self,

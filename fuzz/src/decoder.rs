@@ -57,7 +57,7 @@ struct Decoded {
 fn decoded(bytes: &[u8], nth: usize, of: usize) -> Decoded {
     let mut input = Input(bytes);
     let needs = needs(input.u8());
-    let mut decoder = Decoder::share(Options { needs, ..Options::default() }, nth, of);
+    let mut decoder = Decoder::of_thread(Options { needs, ..Options::default() }, nth, of);
     let (mut time, mut messages) = (0_i64, Vec::new());
     while !input.is_empty() {
         let (step, kind, length) = (input.u8(), input.u8(), input.u16());

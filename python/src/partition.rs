@@ -11,7 +11,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_pyarrow::PyArrowType;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use gamewire::Options;
-use gamewire::check::{Checker, terms};
+use gamewire::check::{Checker, ledger_settings};
 use gamewire::partition::{
     self, Analysis, BrokenBytes, PartitionRow, Plan, Portion, Portions, Reports, RowKind,
 };
@@ -247,8 +247,8 @@ fn all<T: Copy, const N: usize>(some: [Option<T>; N]) -> Option<[T; N]> {
 /// Options of the analysis for a verdict.
 fn checking(reading: &Reading, selection: &Selection) -> Options {
     let options = reading.options.clone();
-    let terms = terms(&options.settings, options.settings.limits.remembered);
-    let needs = Checker::needs(&selection.with(reading.filter.clone()), &terms);
+    let ledger_settings = ledger_settings(&options.settings, options.settings.limits.remembered);
+    let needs = Checker::needs(&selection.with(reading.filter.clone()), &ledger_settings);
     Options { needs, ..options }
 }
 
@@ -426,8 +426,8 @@ fn verdict(
     portions: Bound<'_, PyIterator>,
 ) -> PyResult<(String, String, Vec<PyArrowType<RecordBatch>>)> {
     let (plan, options) = (plan_of(plan)?, &reading.options);
-    let terms = terms(&options.settings, options.settings.limits.remembered);
-    let checker = Checker::new(selection.with(reading.filter.clone()), terms, options.complete);
+    let ledger_settings = ledger_settings(&options.settings, options.settings.limits.remembered);
+    let checker = Checker::new(selection.with(reading.filter.clone()), ledger_settings, options.complete);
     let mut arriving = PortionReader::new(portions);
     let checked = partition::verdict(&plan, checker, &mut arriving);
     let (outcome, totals) = arriving.had(checked)?;

@@ -1,6 +1,6 @@
 //! Verdicts: the results of `gamewire check` as JSON and text.
 
-use gamewire::check::{Checker, Outcome, terms};
+use gamewire::check::{Checker, Outcome, ledger_settings};
 use gamewire::report::TimeStyle;
 use gamewire::report::check::{json, text};
 use gamewire::report::paint::Paint;
@@ -29,9 +29,9 @@ fn check(
     let Opened { mut packets, journal } = reading.open(py, &source)?;
     let (options, rules) = (reading.options.clone(), selection.with(reading.filter.clone()));
     let (outcome, totals) = py.detach(|| {
-        let terms = terms(&options.settings, options.settings.limits.remembered);
-        let needs = Checker::needs(&rules, &terms);
-        let mut checker = Checker::new(rules, terms, options.complete);
+        let ledger_settings = ledger_settings(&options.settings, options.settings.limits.remembered);
+        let needs = Checker::needs(&rules, &ledger_settings);
+        let mut checker = Checker::new(rules, ledger_settings, options.complete);
         let decoder = Decoder::new(Options { needs, ..options });
         let mut totals = decoder.read(&mut *packets, |event| checker.event(event));
         (checker.outcome(source.names(), &mut totals), totals)

@@ -82,7 +82,7 @@ impl<'m> TrafficMeasure<'m> {
         seconds: f64,
         is_carpet: bool,
     ) -> Self {
-        let repeats = abuse.setting.terms.abuse.repeats;
+        let repeats = abuse.setting.ledger_settings.abuse.repeats;
         let sample = target.sample.packets();
         let is_attack = |it: &&SampledPacket| !target.clients.sent(it, repeats);
         let attack: Vec<_> = sample.iter().filter(is_attack).copied().collect();

@@ -25,7 +25,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Map, Outline, Purpose, Role, Socket};
-use dissectors::ledger::{GROUPS, Loads, Terms};
+use dissectors::ledger::{GROUPS, LedgerSettings, Loads};
 
 use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Datagrams, Event, Needs};
@@ -67,7 +67,7 @@ const SERVICES: [u16; 15] =
 #[derive(Clone, Copy, Debug)]
 pub struct AbuseSetting {
     /// The thresholds.
-    pub terms: Terms,
+    pub ledger_settings: LedgerSettings,
     /// The prefix lengths of networks by which sources are counted, in IPv4 and in IPv6.
     pub networks: [u8; 2],
     /// The share of real clients' packets that a filter may drop.
@@ -82,9 +82,9 @@ impl AbuseSetting {
     pub const COLLATERAL: f64 = 0.001;
 
     /// With these thresholds, and what is usual otherwise.
-    pub fn usual(terms: Terms) -> AbuseSetting {
+    pub fn usual(ledger_settings: LedgerSettings) -> AbuseSetting {
         let (networks, collateral) = (AbuseSetting::NETWORKS, AbuseSetting::COLLATERAL);
-        AbuseSetting { terms, networks, collateral }
+        AbuseSetting { ledger_settings, networks, collateral }
     }
 }
 
@@ -120,7 +120,7 @@ pub struct Abuse {
 impl Abuse {
     /// A new one with this memory limit in bytes.
     pub fn new(bytes: usize, setting: AbuseSetting, identifier: Identifier) -> Abuse {
-        let window = setting.terms.abuse.repeat_window;
+        let window = setting.ledger_settings.abuse.repeat_window;
         Abuse {
             bytes,
             identifier,
@@ -131,7 +131,10 @@ impl Abuse {
             victims: Map::default(),
             crashed: Map::default(),
             recent_exchanges: RecentExchanges::new(bytes / 8),
-            loads: Loads::new(setting.terms.most.saturating_mul(GROUPS), setting.terms.abuse),
+            loads: Loads::new(
+                setting.ledger_settings.most.saturating_mul(GROUPS),
+                setting.ledger_settings.abuse,
+            ),
             most: (bytes / 8 / BYTES_OF_TARGET).max(16),
             room: TargetRoom {
                 sources: RoomForSources {

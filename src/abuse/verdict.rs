@@ -256,14 +256,14 @@ impl Abuse {
         let rates = servers.chain(ports).chain(masters).chain(victims);
         let rates = rates.map(|(at, target)| (self.most_of_flood(target), at));
         let highest = rates.max_by_key(|(most, at)| (*most, Reverse(*at)));
-        let seconds = self.setting.terms.abuse.flood_window as f64 / SECOND as f64;
+        let seconds = self.setting.ledger_settings.abuse.flood_window as f64 / SECOND as f64;
         let one_way = self.ports.iter().filter(|(_, port)| self.is_as_much(port));
         let one_way = one_way.filter(|(at, port)| self.may_be_players(at.0, port));
         SeenTraffic {
             one_way: one_way.map(|(at, _)| at.0).min(),
             packets: self.read,
             highest: highest.map(|(most, at)| (at, most as f64 / seconds)),
-            threshold: self.setting.terms.abuse.flood_rate.into(),
+            threshold: self.setting.ledger_settings.abuse.flood_rate.into(),
             seconds,
         }
     }
@@ -271,9 +271,11 @@ impl Abuse {
     /// The servers that the rules report as flooded, and those misused against others.
     fn ruled(&self) -> [Set<SocketAddr>; 2] {
         let mut ruled = [Set::default(), Set::default()];
-        for ruling in Ledger::new(self.setting.terms).review(self.loads.clone(), |_| true).rulings {
-            let (code, seen) = (ruling.rule.code, ruling.witness.seen);
-            match ruling.speaker {
+        for breach in
+            Ledger::new(self.setting.ledger_settings).review(self.loads.clone(), |_| true).breaches
+        {
+            let (code, seen) = (breach.rule.code, breach.basis.seen);
+            match breach.speaker {
                 Role::Client if code == SEC006.code => _ = ruled[0].insert(seen.to),
                 _ if code == SEC005.code => _ = ruled[1].insert(seen.from),
                 _ => {}
@@ -284,7 +286,7 @@ impl Abuse {
 
     /// Requests to a server from sources that are not known to be clients.
     fn unproven(&self, target: &Target) -> u64 {
-        let clients = target.clients.which(true, self.setting.terms.abuse.repeats);
+        let clients = target.clients.which(true, self.setting.ledger_settings.abuse.repeats);
         let theirs: u64 = clients.map(|(_, client)| client.packets).sum();
         target.packets[0].saturating_sub(theirs)
     }
@@ -292,7 +294,8 @@ impl Abuse {
     /// Whether the requests without those of real clients make a flood. A crowd of players does
     /// not, nor one of which not all could be kept.
     pub(super) fn is_flood(&self, target: &Target) -> bool {
-        !target.clients.is_cut && self.unproven(target) >= self.setting.terms.abuse.flood()
+        !target.clients.is_cut
+            && self.unproven(target) >= self.setting.ledger_settings.abuse.flood()
     }
 
     /// Whether packets of any content flood a game server's port.
@@ -302,7 +305,8 @@ impl Abuse {
 
     /// Whether so many packets are a flood, if they are not players'.
     fn is_as_much(&self, port: &GamePort) -> bool {
-        self.most_of_flood(&port.target) >= self.setting.terms.abuse.flood() && port.is_one_way()
+        self.most_of_flood(&port.target) >= self.setting.ledger_settings.abuse.flood()
+            && port.is_one_way()
     }
 
     /// Whether the packets toward a game server's port may be players', because nothing that it sends was recorded.
@@ -310,7 +314,7 @@ impl Abuse {
         let target = &port.target;
         let responds = self.servers.get(&Socket(at)).is_some_and(|server| server.packets[1] > 0);
         let is_heard = responds || target.packets[1] > 0 || port.has_players();
-        let seconds = self.setting.terms.abuse.flood_window as f64 / SECOND as f64;
+        let seconds = self.setting.ledger_settings.abuse.flood_window as f64 / SECOND as f64;
         let rate = self.most_of_flood(target) as f64 / seconds;
         let kinds = target.kinds.iter().copied();
         !is_heard && may_be_players(kinds, rate, target.sources.count_all())
@@ -324,11 +328,13 @@ impl Abuse {
 
     /// Whether joins and heartbeats flood a master.
     fn is_master_flooded(&self, target: &Target) -> bool {
-        self.most_of_flood(target) >= self.setting.terms.abuse.flood()
+        self.most_of_flood(target) >= self.setting.ledger_settings.abuse.flood()
     }
 
     pub(super) fn most_of_flood(&self, target: &Target) -> u64 {
-        target.timeline.most_within((self.setting.terms.abuse.flood_window / SECOND).max(1))
+        target
+            .timeline
+            .most_within((self.setting.ledger_settings.abuse.flood_window / SECOND).max(1))
     }
 
     /// Whether an address got many responses. Those of other services must make a flood, because
@@ -336,8 +342,8 @@ impl Abuse {
     fn is_victim(&self, target: &Target) -> bool {
         let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
         let is_ours = target.packets[0].saturating_sub(others) >= CHECKED_FROM
-            && target.most >= self.setting.terms.abuse.repeats.into();
-        is_ours || self.most_of_flood(target) >= self.setting.terms.abuse.flood()
+            && target.most >= self.setting.ledger_settings.abuse.repeats.into();
+        is_ours || self.most_of_flood(target) >= self.setting.ledger_settings.abuse.flood()
     }
 
     /// Networks in which many hosts get requests on the same port, together at the rate of a flood:
@@ -359,13 +365,15 @@ impl Abuse {
             let unproven: u64 = targets().map(|target| self.unproven(target)).sum();
             let largest = targets().map(|target| self.unproven(target)).max().unwrap_or(0);
             // One flooded host among others that are not is a target by itself.
-            if unproven < self.setting.terms.abuse.flood() || largest.saturating_mul(4) > unproven {
+            if unproven < self.setting.ledger_settings.abuse.flood()
+                || largest.saturating_mul(4) > unproven
+            {
                 return None;
             }
             let mut timeline = super::timeline::Timeline::default();
             targets().for_each(|target| timeline.add(&target.timeline));
-            let window = (self.setting.terms.abuse.flood_window / SECOND).max(1);
-            if timeline.most_within(window) < self.setting.terms.abuse.flood() {
+            let window = (self.setting.ledger_settings.abuse.flood_window / SECOND).max(1);
+            if timeline.most_within(window) < self.setting.ledger_settings.abuse.flood() {
                 return None;
             }
             let mut all = Target::default();
@@ -377,7 +385,7 @@ impl Abuse {
 
     fn attack(&self, place: AttackedPlace<'_>) -> Option<Attack> {
         let AttackedPlace { kind, also, at, mut targets, network, target } = place;
-        let repeats = self.setting.terms.abuse.repeats;
+        let repeats = self.setting.ledger_settings.abuse.repeats;
         let Target { packets, bytes, sources, timeline, clients, .. } = target;
         let within = target.span?;
         let mut pulses = timeline.pulses();
@@ -455,7 +463,7 @@ impl Abuse {
 
     /// Packets of real clients to other ports of a host.
     fn beside(&self, at: SocketAddr) -> u64 {
-        let repeats = self.setting.terms.abuse.repeats;
+        let repeats = self.setting.ledger_settings.abuse.repeats;
         let others = self.servers.iter();
         let others = others.filter(|(Socket(it), _)| it.ip() == at.ip() && it.port() != at.port());
         let clients = others.flat_map(|(_, target)| target.clients.which(true, repeats));

@@ -97,10 +97,10 @@ impl<R: Read> Read for Zstd<R> {
                 return Ok(read);
             }
             if decoder.is_finished() {
-                let (said, is) =
+                let (stored, is) =
                     (decoder.get_checksum_from_data(), decoder.get_calculated_checksum());
                 self.decoder = None;
-                if self.failed.is_none() && said.is_some() && said != is {
+                if self.failed.is_none() && stored.is_some() && stored != is {
                     return Err(invalid("the checksum does not match"));
                 }
                 continue;

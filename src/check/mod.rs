@@ -21,7 +21,7 @@ use dissectors::kit::{
     CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleResults,
     SeenMessage, Settings, Severity, Side, Sink, Span, Verdict,
 };
-use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger, Terms};
+use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger, LedgerSettings};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
 use crate::capture::Packets;
@@ -73,25 +73,25 @@ pub fn check(
     selection: Selection,
     complete: bool,
 ) -> Outcome {
-    let terms = terms(&options.settings, options.settings.limits.remembered);
-    let needs = Checker::needs(&selection, &terms);
+    let ledger_settings = ledger_settings(&options.settings, options.settings.limits.remembered);
+    let needs = Checker::needs(&selection, &ledger_settings);
     let severities = selection.severities.clone();
     let decoder = Decoder::new(Options { needs, complete, severities, ..options });
-    let mut checker = Checker::new(selection, terms, complete);
+    let mut checker = Checker::new(selection, ledger_settings, complete);
     let mut totals = decoder.read(packets, |event| checker.event(event));
     checker.outcome(Vec::new(), &mut totals)
 }
 
 /// The settings for rules that span flows, with this limit on remembered items.
-pub fn terms(settings: &Settings, remembered: usize) -> Terms {
+pub fn ledger_settings(settings: &Settings, remembered: usize) -> LedgerSettings {
     // Before they are sorted, challenges take up to twice the memory.
-    Terms::of(settings, remembered / 2)
+    LedgerSettings::of(settings, remembered / 2)
 }
 
 /// The attacks that the traffic of servers proves, a sentence each.
-pub fn attacks(traffic: &Traffic, terms: Terms) -> Vec<String> {
+pub fn attacks(traffic: &Traffic, ledger_settings: LedgerSettings) -> Vec<String> {
     let is_heard = |server| traffic.requests.is_heard(server);
-    let breaches = Ledger::new(terms).review(traffic.loads.clone(), is_heard).rulings;
+    let breaches = Ledger::new(ledger_settings).review(traffic.loads.clone(), is_heard).breaches;
     let attacks = Vec::from_iter(breaches.filter_map(|breach| breach.attack));
     outcome::sentences(attacks.iter())
 }
@@ -99,13 +99,13 @@ pub fn attacks(traffic: &Traffic, terms: Terms) -> Vec<String> {
 /// Checks the events of a capture, where a program reads the packets itself.
 ///
 /// ```
-/// use gamewire::check::{Checker, Selection, terms};
+/// use gamewire::check::{Checker, Selection, ledger_settings};
 /// use gamewire::{Decoder, Options, Settings, capture};
 ///
 /// let settings = Settings::default();
-/// let (selection, terms) = (Selection::default(), terms(&settings, 1 << 20));
-/// let needs = Checker::needs(&selection, &terms);
-/// let mut checker = Checker::new(selection, terms, false);
+/// let (selection, ledger) = (Selection::default(), ledger_settings(&settings, 1 << 20));
+/// let needs = Checker::needs(&selection, &ledger);
+/// let mut checker = Checker::new(selection, ledger, false);
 /// let mut packets = capture::open("samples/a2s-quirks.pcap".as_ref())?;
 /// let decoder = Decoder::new(Options { needs, settings, ..Options::default() });
 /// let mut totals = decoder.read(&mut *packets, |event| checker.event(event));
@@ -116,7 +116,7 @@ pub struct Checker {
     results: RuleResults,
     /// State across flows.
     ledger: Ledger,
-    terms: Terms,
+    ledger_settings: LedgerSettings,
     selection: Selection,
     found: Vec<ReportedFinding>,
     kept: Box<[VerdictCounts; CODES]>,
@@ -133,15 +133,15 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// A new checker. `terms`: settings for rules that span flows; `vouched`: the user states that
+    /// A new checker. `ledger_settings`: settings for rules that span flows; `complete`: the user states that
     /// the capture is complete.
-    pub fn new(selection: Selection, terms: Terms, vouched: bool) -> Checker {
+    pub fn new(selection: Selection, ledger_settings: LedgerSettings, complete: bool) -> Checker {
         let mut results = RuleResults::new(selection.severities.clone());
-        results.evidence(Evidence { vouched, ..Evidence::default() });
+        results.evidence(Evidence { complete, ..Evidence::default() });
         Checker {
             results: if selection.weighs_each() { results.keeping_all() } else { results },
-            ledger: Ledger::new(terms),
-            terms,
+            ledger: Ledger::new(ledger_settings),
+            ledger_settings,
             baselined: selection.baseline.clone().map(Baselined::new),
             selection,
             found: Vec::new(),
@@ -156,7 +156,7 @@ impl Checker {
     }
 
     /// The events that a checker needs.
-    pub fn needs(selection: &Selection, terms: &Terms) -> session::Needs {
+    pub fn needs(selection: &Selection, ledger_settings: &LedgerSettings) -> session::Needs {
         let asks_who = selection.asks_who();
         let fields = selection.filter.as_ref().is_some_and(Filter::needs_fields);
         session::Needs {
@@ -164,7 +164,7 @@ impl Checker {
             findings: Findings::All { in_words: selection.weighs_each() },
             passes: if asks_who { Passes::All } else { Passes::None },
             fields: fields.then_some(FieldLimits::default()),
-            traffic: Some(terms.most),
+            traffic: Some(ledger_settings.most),
             cross_flow: true,
             hosts: true,
             ..session::Needs::default()
@@ -180,7 +180,7 @@ impl Checker {
                 self.checked(&it.checked(), it.context(), None);
             }
             Event::CrossFlow(it) => {
-                self.ledger.cross_flow(it.event, (it.servers, it.text), &it.witness);
+                self.ledger.cross_flow(it.event, (it.servers, it.text), &it.basis);
             }
             Event::Icmp(_) | Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
         }
@@ -338,7 +338,7 @@ impl Checker {
     /// Checks the rules that only all flows together can break.
     fn review(&mut self, read: &Totals) {
         let loads = std::mem::take(&mut self.traffic.loads);
-        let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.terms));
+        let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.ledger_settings));
         let requests = &self.traffic.requests;
         let is_heard =
             |server: SocketAddr| requests.is_heard(server) || read.heard.contains(server.ip());
@@ -353,32 +353,32 @@ impl Checker {
                 self.results.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
             }
         }
-        for ruling in review.rulings {
-            let CrossFlowBreach { rule, witness, of_flow, .. } = ruling;
+        for breach in review.breaches {
+            let CrossFlowBreach { rule, basis, of_flow, .. } = breach;
             let mut context = FlowContext::outside(read.digits);
-            let SeenMessage { mark, from, to } = witness.seen;
+            let SeenMessage { mark, from, to } = basis.seen;
             let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
             context.protocol = Id::ALL.iter().find(knows).copied();
-            let (ends, began, number) = ([from, to], witness.began, witness.flow);
+            let (ends, began, number) = ([from, to], basis.began, basis.flow);
             context.flow = FlowFacts { ends, began, number, ..context.flow };
-            context.roles = [Some(ruling.speaker), None];
+            context.roles = [Some(breach.speaker), None];
             let mark = Mark { side: Side::First, ..mark };
             let lossy = read.lossy && !of_flow;
             if rule.requires_response {
-                let lossy = lossy || ruling.evidence.lossy;
-                let evidence = Evidence { lossy, ..ruling.evidence };
+                let lossy = lossy || breach.evidence.lossy;
+                let evidence = Evidence { lossy, ..breach.evidence };
                 self.traffic.requests.unanswered(&context, evidence, &mark);
             }
-            if ruling.is_note {
-                self.results.noted_before(rule, &mark, || ruling.detail.to_string());
+            if breach.is_note {
+                self.results.noted_before(rule, &mark, || breach.detail.to_string());
                 self.take(&context, None);
                 continue;
             }
             self.results.evidence(Evidence { lossy, ..Evidence::default() });
-            if !self.leaves_out(rule, ruling.evidence, mark.side, &context) {
-                let detail = || ruling.detail.to_string();
-                self.results.recalled(rule, false, ruling.evidence, &mark, detail);
-                self.take(&context, ruling.attack.as_ref());
+            if !self.leaves_out(rule, breach.evidence, mark.side, &context) {
+                let detail = || breach.detail.to_string();
+                self.results.recalled(rule, false, breach.evidence, &mark, detail);
+                self.take(&context, breach.attack.as_ref());
             }
         }
         self.results.evidence(Evidence::default());
@@ -393,8 +393,9 @@ impl Checker {
 
     /// Checks the rules about all requests together.
     fn review_requests(&mut self, read: &Totals) {
-        let vouched = self.results.is_vouched();
-        let review = self.traffic.requests.review(&read.heard, vouched, read.lossy || read.dropped);
+        let complete = self.results.is_complete();
+        let review =
+            self.traffic.requests.review(&read.heard, complete, read.lossy || read.dropped);
         for server in &review.answering {
             self.results
                 .kept(&NET014, u32::from(self.selection.asks_for(NET014.who, Some(*server))));

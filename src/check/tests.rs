@@ -32,8 +32,8 @@ fn findings_that_are_not_kept_are_counted_by_severity() {
         found(&NET011, Verdict::Note, Severity::Note),
     ]
     .concat();
-    let terms = Terms::of(&Settings::default(), 8);
-    let mut checker = Checker::new(Selection::default(), terms, false);
+    let ledger_settings = LedgerSettings::of(&Settings::default(), 8);
+    let mut checker = Checker::new(Selection::default(), ledger_settings, false);
     let batch = Batch::of_findings(context, findings);
     for _ in 0..3 {
         checker.event(&batch.event(0).unwrap());

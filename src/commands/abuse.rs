@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use dissectors::ledger::Terms;
+use dissectors::ledger::LedgerSettings;
 
 use crate::Terminal;
 use crate::abuse::{Abuse, AbuseSetting, Attack, AttackKind};
@@ -35,8 +35,10 @@ pub fn run(
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let limits = args.input.limits();
-    let terms: Terms = check::terms(&config.settings, limits.protocols.remembered);
-    let setting = AbuseSetting { terms, networks: args.prefix.0, collateral: args.collateral };
+    let ledger_settings: LedgerSettings =
+        check::ledger_settings(&config.settings, limits.protocols.remembered);
+    let setting =
+        AbuseSetting { ledger_settings, networks: args.prefix.0, collateral: args.collateral };
     let identifier = identifier(&args.input, &config);
     let reports = args.report.as_deref().zip(args.reporter.as_ref());
     let reports = reports.map(|(folder, reporter)| AttackReports::into_folder(folder, reporter));

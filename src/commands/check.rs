@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use dissectors::catalogue;
 use dissectors::kit::{Severity, Verdict};
-use dissectors::ledger::Terms;
+use dissectors::ledger::LedgerSettings;
 
 use crate::Terminal;
 use crate::capture;
@@ -53,14 +53,15 @@ pub fn run(
     try_outputs(args, &config)?;
     let selection = selection(args, &config, baseline, err)?;
     recording.map_or(Ok(()), |recording| recording.run(err))?;
-    let terms = check::terms(&config.settings, args.input.limits().protocols.remembered);
-    let checker = Checker::new(selection.clone(), terms, demands.complete);
+    let ledger_settings =
+        check::ledger_settings(&config.settings, args.input.limits().protocols.remembered);
+    let checker = Checker::new(selection.clone(), ledger_settings, demands.complete);
     let mut consumer = CheckConsumer {
         args,
         demands,
         selection,
         config: config.name(),
-        terms,
+        ledger_settings,
         checker,
         names,
         terminal,
@@ -256,7 +257,7 @@ struct CheckConsumer<'a> {
     /// The file of the configuration.
     config: Option<String>,
     /// Limits of state across flows.
-    terms: Terms,
+    ledger_settings: LedgerSettings,
     checker: Checker,
     /// The names of the current capture, or of all that are merged.
     names: Vec<String>,
@@ -294,7 +295,7 @@ struct CheckConsumer<'a> {
 
 impl Consumer for CheckConsumer<'_> {
     fn needs(&self) -> Needs {
-        let needs = Checker::needs(&self.selection, &self.terms);
+        let needs = Checker::needs(&self.selection, &self.ledger_settings);
         match self.selection.filter {
             // Whether any message matches, those without findings show, too.
             Some(_) => Needs { messages: Messages::All, ..needs },
@@ -308,7 +309,8 @@ impl Consumer for CheckConsumer<'_> {
         if let Some(name) = name {
             self.names = vec![name.to_owned()];
         }
-        self.checker = Checker::new(self.selection.clone(), self.terms, self.demands.complete);
+        self.checker =
+            Checker::new(self.selection.clone(), self.ledger_settings, self.demands.complete);
         Ok(())
     }
 
@@ -377,7 +379,7 @@ impl Consumer for CheckConsumer<'_> {
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        let empty = Checker::new(Selection::default(), self.terms, false);
+        let empty = Checker::new(Selection::default(), self.ledger_settings, false);
         let checker = std::mem::replace(&mut self.checker, empty);
         let outcome = checker.outcome(self.names.clone(), read);
         self.lacks |= !outcome.lacking.is_empty();

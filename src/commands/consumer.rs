@@ -115,7 +115,7 @@ pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io
 
 /// Reports that a capture has none of the selected traffic, and what it contains. `selection`: the options that
 /// select messages, as they were typed.
-pub(super) fn tell_no_traffic<C: Consumer>(
+pub(super) fn warn_no_traffic<C: Consumer>(
     name: &str,
     read: &Totals,
     consumer: &C,

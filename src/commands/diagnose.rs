@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use dissectors::ledger::Terms;
+use dissectors::ledger::LedgerSettings;
 
 use crate::Terminal;
 use crate::abuse::{Abuse, AbuseSetting};
@@ -57,7 +57,7 @@ pub fn run(
 pub(super) struct DiagnosisSetting {
     /// Memory limit for the state of a capture.
     bytes: usize,
-    terms: Terms,
+    ledger_settings: LedgerSettings,
     /// The user states that captures are complete.
     complete: bool,
     /// They are of what gamewire asked by itself.
@@ -75,7 +75,7 @@ impl DiagnosisSetting {
         let limits = input.limits();
         DiagnosisSetting {
             bytes: limits.flow_bytes / 4,
-            terms: check::terms(&config.settings, limits.protocols.remembered),
+            ledger_settings: check::ledger_settings(&config.settings, limits.protocols.remembered),
             complete: complete.unwrap_or(config.complete),
             of_probe: false,
             identifier: identifier(input, config),
@@ -84,14 +84,14 @@ impl DiagnosisSetting {
 
     /// The events that it needs.
     pub(super) fn needs(&self) -> Needs {
-        Diagnosis::needs(&self.terms)
+        Diagnosis::needs(&self.ledger_settings)
     }
 
     /// Of the next capture.
     pub(super) fn diagnosis(&self) -> Diagnosis {
-        let setting = AbuseSetting::usual(self.terms);
+        let setting = AbuseSetting::usual(self.ledger_settings);
         let abuse = Abuse::new(self.bytes / 4, setting, self.identifier.clone());
-        let diagnosis = Diagnosis::new(self.bytes / 4 * 3, self.terms, self.complete);
+        let diagnosis = Diagnosis::new(self.bytes / 4 * 3, self.ledger_settings, self.complete);
         let diagnosis = diagnosis.with_attacks(abuse);
         if self.of_probe { diagnosis.of_probe() } else { diagnosis }
     }

@@ -93,7 +93,7 @@ fn wanted(
         tables: Table::ALL.into_iter().filter(is_named).collect(),
         filter: input.wanted.filter(true).map_err(Failure::Other)?,
         selection: Selection::default(),
-        terms: check::terms(&config.settings, limits.protocols.remembered),
+        ledger_settings: check::ledger_settings(&config.settings, limits.protocols.remembered),
         complete: args.complete.unwrap_or(config.complete),
         fields: FieldLimits { fields, depth, ..FieldLimits::default() },
         bytes: limits.flow_bytes / 4,

@@ -20,7 +20,7 @@ pub fn expand(files: &mut Vec<PathBuf>, err: &mut dyn Write) {
         match inside(&file) {
             Ok((captures, others)) if !captures.is_empty() => {
                 expanded.extend(captures);
-                tell_skipped(&file, &others, err);
+                warn_skipped(&file, &others, err);
             }
             _ => expanded.push(file),
         }
@@ -42,7 +42,7 @@ fn is_capture(path: &Path) -> bool {
     path.is_file() && !matches!(capture::open(path), Err(CaptureError::NotACapture { .. }))
 }
 
-fn tell_skipped(folder: &Path, others: &[PathBuf], err: &mut dyn Write) {
+fn warn_skipped(folder: &Path, others: &[PathBuf], err: &mut dyn Write) {
     let name = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         escaped(&name).into_owned()

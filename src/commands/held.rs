@@ -151,7 +151,7 @@ impl DelayedTexts {
         self.early.push(note);
         if self.early.len() > EARLY {
             let note = self.early.remove(0);
-            self.tell_late(text, &note, report);
+            self.note_late(text, &note, report);
         }
     }
 
@@ -169,11 +169,11 @@ impl DelayedTexts {
     /// Errors about messages that were already written get lines of their own.
     pub(super) fn give_up(&mut self, text: &mut QuotableText, report: &mut dyn Report) {
         for note in std::mem::take(&mut self.early) {
-            self.tell_late(text, &note, report);
+            self.note_late(text, &note, report);
         }
     }
 
-    fn tell_late(&mut self, text: &mut QuotableText, note: &IcmpEvent, report: &mut dyn Report) {
+    fn note_late(&mut self, text: &mut QuotableText, note: &IcmpEvent, report: &mut dyn Report) {
         if !self.only_some && !report.icmp_late(note, &mut text.bytes) {
             self.late += 1;
         }

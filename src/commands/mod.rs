@@ -38,11 +38,11 @@ pub mod scrub;
 mod segments;
 #[cfg(feature = "cli")]
 pub mod serve;
-mod shared;
 #[cfg(feature = "cli")]
 mod sniff;
 mod stray_parts;
 pub mod summary;
+mod threads;
 #[cfg(feature = "tui")]
 pub mod view;
 

@@ -65,9 +65,9 @@ fn ask(
         writeln!(err, "gamewire: {} is {}", escaped(name), host.address.ip()).ok();
     }
     let stop = terminal.stop.map(|stop| stop()).unwrap_or_default();
-    let mut tell = |said: Said| {
+    let mut tell = |step: Said| {
         if args.verbose {
-            writeln!(err, "gamewire: {}", told(said)).ok();
+            writeln!(err, "gamewire: {}", told(step)).ok();
         }
     };
     let outcome = probe::run(probe, &mut tape, &mut tell, &|| stop.is_asked())?;
@@ -85,8 +85,8 @@ fn ask(
     Ok(outcome)
 }
 
-fn told(said: Said) -> String {
-    match said {
+fn told(step: Said) -> String {
+    match step {
         Said::Request(label, to, length) => format!("asks {to}: {label}, {length} bytes"),
         Said::Answer(from, length) => format!("{from} answers: {length} bytes"),
         Said::Silence(to) => format!("{to} does not answer"),

@@ -107,7 +107,7 @@ impl ProgressState {
     fn draw(&mut self, done: u64) {
         self.updated = Some(now());
         let elapsed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
-        let mut said = match self.total {
+        let mut message = match self.total {
             Some(total) => {
                 let left =
                     left(elapsed, done, total).map_or(String::new(), |left| format!(", {left}"));
@@ -116,8 +116,8 @@ impl ProgressState {
             None => format!("{} read", counted(done, "packet")),
         };
         if let Some(name) = &self.name {
-            said += "  ";
-            said += name;
+            message += "  ";
+            message += name;
         }
         let total = self.total;
         let bar = self.shown.get_or_insert_with(|| {
@@ -127,7 +127,7 @@ impl ProgressState {
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         bar.update(|bar| bar.set_pos(done));
-        bar.set_message(said);
+        bar.set_message(message);
     }
 
     fn erase(&mut self) {

@@ -9,11 +9,11 @@ use dissectors::kit::Secret;
 use crate::Terminal;
 use crate::capture::{self, CaptureError, Notice, Packet, Packets, Stop};
 use crate::cli::InputArgs;
-use crate::commands::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
+use crate::commands::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, warn_no_traffic};
 use crate::commands::extract::ExtractConsumer;
 use crate::commands::notices::Monitor;
 use crate::commands::progress::Progress;
-use crate::commands::shared::Shares;
+use crate::commands::threads::CaptureReaders;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, GivenKey};
 use crate::filter::Filter;
@@ -105,7 +105,7 @@ impl<C: Consumer> CaptureReading<'_, C> {
         for (path, why) in unopened {
             self.consumer.unreadable(&display(path), &Failure::Unopened(why.clone()));
         }
-        tell_unread(&names, &read?, self.monitor.err)?;
+        warn_unread(&names, &read?, self.monitor.err)?;
         match count {
             0 => Ok(()),
             count => Err(Failure::SomeUnopened { count, of: files.len() }),
@@ -147,7 +147,7 @@ impl<C: Consumer> CaptureReading<'_, C> {
         let shown = (self.input.files.len() > 1).then_some(name.as_str());
         let packets = capture::open_within(file, self.input.unpacking())?;
         let read = self.one(&name, shown, packets)?;
-        tell_unread(&name, &read, self.monitor.err)
+        warn_unread(&name, &read, self.monitor.err)
     }
 
     /// One capture. `name`: what consumers show it as, if there are others.
@@ -168,11 +168,11 @@ impl<C: Consumer> CaptureReading<'_, C> {
             bar.iter().for_each(|bar| bar.reached(done));
             meter.iter().for_each(|meter| meter.done.store(done, Ordering::Relaxed));
         };
-        let mut read = match self.shares(packets.as_ref()) {
-            Some(shares) => {
+        let mut read = match self.readers(packets.as_ref()) {
+            Some(readers) => {
                 let (consumer, monitor) = (&mut *self.consumer, &mut self.monitor);
                 let count = self.input.count;
-                shares.read(&self.options, called, count, consumer, monitor, &mut progress)?
+                readers.read(&self.options, called, count, consumer, monitor, &mut progress)?
             }
             None => self.one_thread(called, packets, &mut progress)?,
         };
@@ -180,19 +180,19 @@ impl<C: Consumer> CaptureReading<'_, C> {
         self.consumer.end(&mut read)?;
         bar.iter().for_each(|bar| bar.erase());
         let selection = self.input.wanted.typed();
-        tell_no_traffic(called, &read, self.consumer, selection.as_deref(), self.monitor.err);
+        warn_no_traffic(called, &read, self.consumer, selection.as_deref(), self.monitor.err);
         Ok(read)
     }
 
     /// The threads that share a capture; `None`: one thread reads it.
-    fn shares(&self, packets: &dyn Packets) -> Option<Shares> {
+    fn readers(&self, packets: &dyn Packets) -> Option<CaptureReaders> {
         let filter = self.options.filter.as_ref();
         // Threads do not know the final numbers of flows, which are assigned by the merge.
         let needs_order = filter.is_some_and(Filter::needs_flow_numbers);
         if self.filter.is_some() || needs_order || self.consumer.sees_packets() {
             return None;
         }
-        Shares::of(self.input.threads, &self.options, packets)
+        CaptureReaders::of(self.input.threads, &self.options, packets)
     }
 
     /// Reads a capture with one thread.
@@ -255,7 +255,7 @@ impl<C: Consumer> CaptureReading<'_, C> {
 }
 
 /// Reports unsupported packets; if there are no others, that is an error.
-fn tell_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Failure> {
+fn warn_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Failure> {
     let Some(unread) = UnknownLinks::of(name, read) else { return Ok(()) };
     if unread.is_all() {
         return Err(Failure::Unread(unread));

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use dissectors::ledger::Terms;
+use dissectors::ledger::LedgerSettings;
 
 use crate::Terminal;
 use crate::capture;
@@ -52,7 +52,7 @@ pub fn run(
     let limits = input.limits();
     let room = DETAILS.min(limits.flow_bytes / 8);
     let mut collecting = PageCollector {
-        terms: check::terms(&config.settings, limits.protocols.remembered),
+        ledger_settings: check::ledger_settings(&config.settings, limits.protocols.remembered),
         filter: input.wanted.filter(true).map_err(Failure::Other)?,
         complete: args.complete.unwrap_or(config.complete),
         diagnosing: DiagnosisSetting::new(input, &config, args.complete),
@@ -123,7 +123,7 @@ struct Current {
 
 struct PageCollector {
     selection: Selection,
-    terms: Terms,
+    ledger_settings: LedgerSettings,
     /// Selects the messages that are shown.
     filter: Option<Filter>,
     complete: bool,
@@ -156,7 +156,7 @@ impl Consumer for PageCollector {
             servers: true,
             ..Needs::default()
         };
-        let checker = Checker::needs(&self.selection, &self.terms);
+        let checker = Checker::needs(&self.selection, &self.ledger_settings);
         let page = checker.and(Needs::messages_with_fields()).and(tables);
         // The second pass only takes a sample.
         if self.again.is_some() { page } else { page.and(self.diagnosing.needs()) }
@@ -183,7 +183,7 @@ impl Consumer for PageCollector {
             None => Sample::new(self.most, self.room),
         };
         self.current = Some(Current {
-            checker: Checker::new(self.selection.clone(), self.terms, self.complete),
+            checker: Checker::new(self.selection.clone(), self.ledger_settings, self.complete),
             diagnosis: self.diagnosing.diagnosis(),
             summary: Summary::new(self.bytes, self.filter.is_some()),
             sample,

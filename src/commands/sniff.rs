@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Failure;
 use super::closed::is_gone;
-use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
+use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, warn_no_traffic};
 use crate::capture::Notice;
 use crate::cli::InputArgs;
 use crate::live::{CaptureRequest, Live, LiveError, NextStep, QueueCounts};
@@ -94,7 +94,7 @@ fn sniff<C: Consumer>(
     }
     let told = checked.and_then(|()| consumer.pause(true)).and_then(|()| consumer.end(&mut read));
     if told.is_ok() {
-        tell_no_traffic(&interface, &read, consumer, wanted.selection, err);
+        warn_no_traffic(&interface, &read, consumer, wanted.selection, err);
     }
     reported.counts(live.counts(), err);
     let ended = ended?;

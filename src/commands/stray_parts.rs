@@ -29,7 +29,7 @@ struct StrayPart {
 impl StrayParts {
     /// Remembers a stray part, or searches those that a response lacks.
     pub(super) fn event(&mut self, it: &CrossFlow<'_>) {
-        let seen = it.witness.seen;
+        let seen = it.basis.seen;
         match it.event {
             CrossFlowEvent::StrayPart(id) => {
                 if self.latest.len() >= PARTS {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use dissectors::ledger::Terms;
+use dissectors::ledger::LedgerSettings;
 
 use crate::Terminal;
 use crate::check;
@@ -44,7 +44,10 @@ pub fn run(
         bytes,
         filtered,
         summary: Summary::new(bytes, filtered),
-        terms: check::terms(&config.settings, args.input.limits().protocols.remembered),
+        ledger_settings: check::ledger_settings(
+            &config.settings,
+            args.input.limits().protocols.remembered,
+        ),
         paint: painted(args.color, terminal.out),
         is_terminal: terminal.out,
         columns: terminal.columns,
@@ -65,7 +68,7 @@ struct SummaryConsumer<'w> {
     filtered: bool,
     summary: Summary,
     /// The thresholds of attacks.
-    terms: Terms,
+    ledger_settings: LedgerSettings,
     paint: Paint,
     is_terminal: bool,
     /// The terminal's width.
@@ -81,7 +84,7 @@ struct SummaryConsumer<'w> {
 impl Consumer for SummaryConsumer<'_> {
     fn needs(&self) -> Needs {
         // With some of the messages, it is unknown how many there were.
-        let traffic = (!self.filtered).then_some(self.terms.most);
+        let traffic = (!self.filtered).then_some(self.ledger_settings.most);
         Needs { traffic, ..Summary::needs(self.filtered) }
     }
 
@@ -152,7 +155,7 @@ impl SummaryConsumer<'_> {
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();
-        let attacks = check::attacks(&read.traffic, self.terms);
+        let attacks = check::attacks(&read.traffic, self.ledger_settings);
         let report = SummaryReport::new(summary, read, capture, shown);
         let mut report = report.with_attacks(attacks);
         let mut bytes = Vec::new();

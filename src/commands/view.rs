@@ -109,13 +109,14 @@ pub(super) struct ViewState {
 impl ViewState {
     fn new(input: &InputArgs, config: &Config) -> ViewState {
         let limits = input.limits();
-        let terms = check::terms(&config.settings, limits.protocols.remembered);
+        let ledger_settings = check::ledger_settings(&config.settings, limits.protocols.remembered);
         let selection = selection(config);
         // Flows take half of the memory of a run. An eighth of the rest is for each kind of state
         // here.
         let part = limits.flow_bytes / 4;
         let least = config.fail_on.unwrap_or(FailOn::Severity(Severity::Error)).least();
-        let model = Model::new(part, part, selection, terms).judging(config.complete, least);
+        let model =
+            Model::new(part, part, selection, ledger_settings).judging(config.complete, least);
         ViewState {
             model: Mutex::new(model),
             wanted: AtomicUsize::new(0),
@@ -188,8 +189,9 @@ impl CaptureAgain {
     /// The events that the model needs.
     fn needs(&self) -> Needs {
         let (input, config) = (&self.input, &self.config);
-        let terms = check::terms(&config.settings, input.limits().protocols.remembered);
-        Model::needs(&selection(config), &terms)
+        let ledger_settings =
+            check::ledger_settings(&config.settings, input.limits().protocols.remembered);
+        Model::needs(&selection(config), &ledger_settings)
     }
 
     /// What a diagnosis begins with.

@@ -17,7 +17,7 @@ use crate::text::grouped;
 impl Diagnosis {
     /// Results that only all flows together show.
     pub(super) fn across_flows(&mut self, read: &mut Totals) {
-        let empty = Checker::new(Selection::default(), self.terms, self.vouched);
+        let empty = Checker::new(Selection::default(), self.ledger_settings, self.complete);
         let checker = std::mem::replace(&mut self.checker, empty);
         let findings = checker.outcome(Vec::new(), read).findings;
         for found in &findings {
@@ -93,7 +93,7 @@ impl Diagnosis {
         {
             server.good(Item::Whole, frame);
         }
-        path::suspect(server, position, self.terms.answer_timeout);
+        path::suspect(server, position, self.ledger_settings.answer_timeout);
         if let Some(frame) = self.hosts.get(&address.ip()).and_then(|host| host.lost) {
             let text = "a fragment of a response of this host is lost, and it has several servers";
             server.fact_mut(Item::Whole).open(&causes::FRAGMENT_LOST, frame, text);

@@ -113,7 +113,7 @@ impl Diagnosis {
         server.is_at(joins, AddressRole::Join);
         server.registers = joining.registers;
         server.game = joining.game;
-        server.said = joining.said;
+        server.description = joining.description;
         server.lan_only = joining.lan_only;
         server.registrations = joining.registrations;
         if is_named {

@@ -96,7 +96,7 @@ impl ServerState<'_> {
             verdict: Verdict::Yes,
             has_more: fact.good > fact.shown.len() as u64,
             frames,
-            text: self.said(item),
+            text: self.text_of(item),
             exchanges: self.exchanges(item),
             ..ItemVerdict::new(item)
         })
@@ -146,7 +146,7 @@ impl ServerState<'_> {
     }
 
     /// The details of a condition that is met.
-    fn said(&self, item: Item) -> String {
+    fn text_of(&self, item: Item) -> String {
         let (server, registration) = (self.server, self.registration);
         let every = || {
             registration.interval().map_or(String::new(), |interval| {

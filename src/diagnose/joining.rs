@@ -145,7 +145,7 @@ impl Diagnosis {
         let server = self.servers.get_mut(&address)?;
         let lan_only = masters(id).and_then(|it| it.lan_only);
         if let Some(selects) = masters(id).and_then(|it| it.selects) {
-            for (key, value) in event.pairs(selects.said) {
+            for (key, value) in event.pairs(selects.description) {
                 if let Value::Text(value) = value {
                     server.says(key, value);
                     if lan_only.is_some_and(|(name, yes)| {
@@ -191,16 +191,20 @@ impl Diagnosis {
         });
         let text = masters.refusal.and_then(|(path, _)| event.field(path));
         let text = text.map(|text| text.to_string().chars().take(256).collect::<String>());
-        let said = text.as_ref().map_or(String::new(), |text| format!("\"{text}\""));
+        let quoted = text.as_ref().map_or(String::new(), |text| format!("\"{text}\""));
         if let Some(status) = status {
-            let text = format!("status {status} {said}");
+            let text = format!("status {status} {quoted}");
             let cause = &causes::REGISTRATION_REFUSED;
             server.fact_mut(Item::Accepted).bad(cause, payload.frame, text.trim_end());
         } else if described::refuses(event) {
-            server.fact_mut(Item::Accepted).bad(&causes::REGISTRATION_REFUSED, payload.frame, said);
+            server.fact_mut(Item::Accepted).bad(
+                &causes::REGISTRATION_REFUSED,
+                payload.frame,
+                quoted,
+            );
         } else {
             shown.push(Item::Accepted);
-            server.reported = text.map(|_| said);
+            server.reported = text.map(|_| quoted);
         }
         Some(address)
     }
@@ -214,8 +218,8 @@ impl Diagnosis {
     ) -> Option<SocketAddr> {
         let (field, stranger) = masters(id)?.stranger?;
         let address = self.resolve(event.payload().to)?;
-        if let Some(said) = event.field(field) {
-            if said.to_string() == stranger {
+        if let Some(name) = event.field(field) {
+            if name.to_string() == stranger {
                 let payload = event.payload();
                 let registration = self.servers.get_mut(&address)?.with(payload.from.ip())?;
                 registration.stranger = Some(payload.frame);

@@ -40,7 +40,7 @@ impl Diagnosis {
         let is_long = position == CapturePosition::Server && span > 2 * HEARTBEAT;
         let never_joins = own.is_some()
             && !self.of_probe
-            && (is_long && self.is_heard(address.ip(), read) || self.vouched)
+            && (is_long && self.is_heard(address.ip(), read) || self.complete)
             && all.iter().all(|registration| registration.joins.is_none());
         let lan_only =
             server.lan_only.zip(server.registers.and_then(|id| id.info().diagnosis.lan_only));
@@ -61,7 +61,7 @@ impl Diagnosis {
             self.ignored_by_master(server, registration, read);
             let place = Place { address, masters: &masters };
             self.listing(server, registration, &place);
-            not_known(registration, self.vouched);
+            not_known(registration, self.complete);
             let is_regular =
                 |interval: i64| interval > USUAL && interval <= HEARTBEAT + HEARTBEAT / 2;
             let beats = registration.fact(Item::Heartbeats);
@@ -92,7 +92,7 @@ impl Diagnosis {
         }
         let end = read.span.map_or(Time(0), |[_, end]| end);
         let fact = registration.fact_mut(Item::Echo);
-        if end.since(time) < self.terms.answer_timeout && !self.vouched {
+        if end.since(time) < self.ledger_settings.answer_timeout && !self.complete {
             let text = "the capture ends before an answer is due";
             fact.open(&causes::CAPTURE_TOO_SHORT, frame, text);
         } else if self.is_lossy(read) {
@@ -131,7 +131,7 @@ impl Diagnosis {
         let fact = registration.fact(Item::Challenged);
         let is_open = fact.good == 0 && fact.run == 0;
         // Some masters challenge a server only until they have accepted it, which may have been before the capture.
-        let may_be_accepted = !self.vouched
+        let may_be_accepted = !self.complete
             && server.registers.is_some_and(|id| id.info().diagnosis.rechallenged.is_some());
         if let Some(frame) = fact.open.as_ref().map(|why| why.frame)
             && is_open
@@ -247,14 +247,14 @@ fn rechallenged(server: &Server, registration: &mut Registration) {
 }
 
 /// The master may have said that it does not know the server.
-fn not_known(registration: &mut Registration, vouched: bool) {
+fn not_known(registration: &mut Registration, complete: bool) {
     let Some(frame) = registration.stranger else { return };
     let accepted = registration.fact(Item::Accepted);
     if accepted.good > 0 || accepted.run > 0 {
         return;
     }
     let why = Failure::with(&causes::NOT_REGISTERED, frame, &[]);
-    let is_listed = registration.fact(Item::Listed).run == 0 && !vouched;
+    let is_listed = registration.fact(Item::Listed).run == 0 && !complete;
     let fact = registration.fact_mut(Item::Accepted);
     match is_listed {
         true => fact.open_by(why),

@@ -55,7 +55,7 @@ pub(super) struct Surroundings {
     pub(super) end: Time,
     pub(super) timeout: i64,
     /// The user states that the capture is complete.
-    pub(super) vouched: bool,
+    pub(super) complete: bool,
     /// Some packet of it is in the capture.
     pub(super) is_heard: bool,
     /// Other hosts are heard, where its clients are.
@@ -259,7 +259,7 @@ impl Master {
     pub(super) fn conclude(&mut self, around: &Surroundings) {
         let is_due = |list: &&List| {
             let waits = list.waits.map(|(_, sent, _)| around.end.since(sent));
-            waits.is_some_and(|waits| around.vouched || waits >= around.timeout)
+            waits.is_some_and(|waits| around.complete || waits >= around.timeout)
         };
         let is_refused = self.items.fact(Item::Reached).run > 0;
         if is_refused {
@@ -269,7 +269,7 @@ impl Master {
         if !self.speaks && !around.is_heard {
             let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
             let why = Failure::with(&causes::masters::MASTER_SILENT, self.first, &values);
-            let is_proven = around.vouched
+            let is_proven = around.complete
                 || times >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
             let reached = self.items.fact(Item::Reached);
             match is_proven {

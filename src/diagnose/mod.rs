@@ -40,7 +40,7 @@ use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
     Severity, Verdict as Ruled, causes, is_broadcast,
 };
-use dissectors::ledger::Terms;
+use dissectors::ledger::LedgerSettings;
 
 use crate::abuse::Abuse;
 use crate::check::{Checker, Selection};
@@ -151,9 +151,9 @@ pub struct Diagnosis {
     abuse: Option<Abuse>,
     /// Checks the rules that only all flows together can break.
     checker: Checker,
-    terms: Terms,
+    ledger_settings: LedgerSettings,
     /// The user states that the capture is complete.
-    vouched: bool,
+    complete: bool,
     /// The capture is of a probe.
     of_probe: bool,
 }
@@ -190,7 +190,7 @@ enum ServerPacketKind {
 
 impl Diagnosis {
     /// A new one with this memory limit in bytes.
-    pub fn new(bytes: usize, terms: Terms, vouched: bool) -> Diagnosis {
+    pub fn new(bytes: usize, ledger_settings: LedgerSettings, complete: bool) -> Diagnosis {
         Diagnosis {
             servers: Map::default(),
             hosts: Map::default(),
@@ -223,9 +223,9 @@ impl Diagnosis {
             challengers: Set::default(),
             refused: RecentMap::default(),
             abuse: None,
-            checker: Checker::new(Selection::default(), terms, vouched),
-            terms,
-            vouched,
+            checker: Checker::new(Selection::default(), ledger_settings, complete),
+            ledger_settings,
+            complete,
             of_probe: false,
         }
     }
@@ -241,7 +241,7 @@ impl Diagnosis {
     }
 
     /// The events that it needs.
-    pub fn needs(terms: &Terms) -> Needs {
+    pub fn needs(ledger_settings: &LedgerSettings) -> Needs {
         Needs {
             messages: Messages::All,
             findings: Findings::All { in_words: true },
@@ -256,7 +256,7 @@ impl Diagnosis {
             datagrams: Datagrams::Beside,
             ..Needs {
                 fields: Some(FieldLimits::of_parties()),
-                ..Checker::needs(&Selection::default(), terms)
+                ..Checker::needs(&Selection::default(), ledger_settings)
             }
         }
     }
@@ -275,7 +275,7 @@ impl Diagnosis {
                 self.probed_unseen(it.context(), it.checked().passes);
             }
             Event::CrossFlow(it) if it.event == CrossFlowEvent::Refused => {
-                let seen = it.witness.seen;
+                let seen = it.basis.seen;
                 let refused = (seen.to.ip(), seen.mark.frame);
                 self.refused.insert(seen.from, refused, self.remembered);
             }
@@ -375,11 +375,11 @@ impl Diagnosis {
             _ => {}
         }
         if let Some(paths) = event.message().describes {
-            let said = |paths: &[&str]| described::first(event, paths);
-            if let Some(name) = said(paths.name) {
+            let first = |paths: &[&str]| described::first(event, paths);
+            if let Some(name) = first(paths.name) {
                 server.is_named(&name);
             }
-            server.players = server.players.max(said(paths.players).and_then(described::number));
+            server.players = server.players.max(first(paths.players).and_then(described::number));
         }
         let master = if event.message().speaker == Role::Master { from } else { to };
         for item in shown.into_iter().filter(|item| !failed.contains(item)) {
@@ -414,7 +414,7 @@ impl Diagnosis {
         let what = ServerPacketKind::Request { message, kind, follows };
         self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
         self.asked.insert(from, (to, frame), self.remembered);
-        let timeout = self.terms.answer_timeout;
+        let timeout = self.ledger_settings.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
         let server = self.server(to)?;
         if (is_again || was_challenged)
@@ -478,7 +478,7 @@ impl Diagnosis {
             self.challenged.insert([to, from], of, self.remembered);
             shown.push(Item::Challenges);
         }
-        let timeout = self.terms.answer_timeout;
+        let timeout = self.ledger_settings.answer_timeout;
         let server = self.servers.get_mut(&from)?;
         server.good(Item::FromAsked, frame);
         if event.message().purpose == Purpose::ClientChallenge {

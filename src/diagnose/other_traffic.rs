@@ -83,7 +83,7 @@ impl Diagnosis {
         for (end, client, traffic) in ends {
             let [begin, last] = traffic.span;
             let is_silent = traffic.packets[0] > 0 && traffic.bytes[0] == 0;
-            let is_accepted = is_silent && last.since(begin) >= self.terms.answer_timeout;
+            let is_accepted = is_silent && last.since(begin) >= self.ledger_settings.answer_timeout;
             if traffic.transport != Transport::Tcp || !is_accepted || traffic.refused.is_some() {
                 continue;
             }

@@ -48,7 +48,7 @@ impl Diagnosis {
                     asks_for_challenge: challenge == Some("-1") && is_query,
                     is_query,
                 };
-                let timeout = self.terms.answer_timeout;
+                let timeout = self.ledger_settings.answer_timeout;
                 self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
             }
             // A text in place of a response.
@@ -194,7 +194,7 @@ impl Diagnosis {
         is_named: bool,
     ) -> (Vec<DiagnosedParty>, Vec<DiagnosedParty>) {
         let end = read.span.map_or(Time(0), |[_, end]| end);
-        self.log.finish(end, self.terms.answer_timeout, self.vouched);
+        self.log.finish(end, self.ledger_settings.answer_timeout, self.complete);
         self.exchanges_ended();
         let is_lossy = self.is_lossy(read);
         let mut clients = std::mem::take(&mut self.clients);
@@ -205,7 +205,7 @@ impl Diagnosis {
         let filtered = self.filtered(&clients);
         clients.iter_mut().for_each(|(host, client)| {
             let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
-            client.doubt_only(|server| self.vouched || self.is_heard(server.ip(), read));
+            client.doubt_only(|server| self.complete || self.is_heard(server.ip(), read));
             client.conclude(*host, pattern, |server| filtered.contains(server), is_lossy);
         });
         let mut hosts: Vec<_> = clients.iter_mut().collect();
@@ -252,8 +252,8 @@ impl Diagnosis {
             let others = master.clients().any(|client| self.receivers.contains(&client));
             master.conclude(&Surroundings {
                 end,
-                timeout: self.terms.answer_timeout,
-                vouched: self.vouched,
+                timeout: self.ledger_settings.answer_timeout,
+                complete: self.complete,
                 is_heard: self.is_heard(host, read),
                 others_are_heard: others,
                 is_lossy,

@@ -61,7 +61,7 @@ pub(super) struct Server {
     /// A wrong request: its packet, and the fault.
     pub(super) wrong: Option<(u64, String)>,
     /// Its description of itself to a master, by key; `None`: contradictory values.
-    pub(super) said: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    pub(super) description: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// The game in its registration.
     pub(super) game: Vec<u8>,
     pub(super) kinds: Vec<Kind>,
@@ -282,10 +282,10 @@ impl Server {
         if key.len() > LONG || value.len() > LONG {
             return;
         }
-        if let Some((_, known)) = self.said.iter_mut().find(|(known, _)| known == key) {
+        if let Some((_, known)) = self.description.iter_mut().find(|(known, _)| known == key) {
             known.take_if(|known| known != value);
-        } else if self.said.len() < KEYS {
-            self.said.push((key.to_vec(), Some(value.to_vec())));
+        } else if self.description.len() < KEYS {
+            self.description.push((key.to_vec(), Some(value.to_vec())));
         }
     }
 
@@ -293,14 +293,14 @@ impl Server {
     pub(super) fn is_selected(&self, address: SocketAddr, asked: &[Vec<u8>]) -> Option<bool> {
         let masters = self.registers.and_then(|id| id.info().masters)?;
         let address = address.to_string();
-        let said = |key: &str| {
+        let description = |key: &str| {
             if key == "address" {
                 return Some(address.as_bytes());
             }
-            let known = self.said.iter().find(|(known, _)| known == key.as_bytes())?;
+            let known = self.description.iter().find(|(known, _)| known == key.as_bytes())?;
             known.1.as_deref()
         };
-        (masters.selects?.selects)(asked, &said)
+        (masters.selects?.selects)(asked, &description)
     }
 
     /// A client queries it.

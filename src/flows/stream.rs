@@ -9,7 +9,7 @@ use crate::net::tcp::Connection;
 #[derive(Default)]
 pub struct Stream {
     pub(crate) connection: Connection,
-    pub(crate) speech: StreamProtocol,
+    pub(crate) stream: StreamProtocol,
 }
 
 /// The protocol of a connection, if identified, and its state.
@@ -71,12 +71,12 @@ impl StreamProtocol {
 impl Stream {
     /// Memory in bytes, without the streams' bytes, which have their own limit.
     pub(crate) fn memory(&self) -> usize {
-        size_of::<Stream>() + self.connection.uncharged() + self.speech.held()
+        size_of::<Stream>() + self.connection.uncharged() + self.stream.held()
     }
 
     /// The protocol, if it is known.
     pub fn protocol(&self) -> Option<Id> {
-        self.speech.conversation.as_ref().map(|conversation| conversation.id())
+        self.stream.conversation.as_ref().map(|conversation| conversation.id())
     }
 
     /// Whether bytes are known to be missing but may still arrive.
@@ -86,7 +86,7 @@ impl Stream {
 
     /// The state of the conversation, if its protocol is identified.
     pub fn conversation(&mut self) -> Option<&mut Conversation> {
-        self.speech.conversation.as_deref_mut()
+        self.stream.conversation.as_deref_mut()
     }
 }
 

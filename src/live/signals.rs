@@ -22,7 +22,7 @@ pub struct StopSignals {
     pub(super) stop: Arc<AtomicBool>,
     leave: Arc<AtomicBool>,
     /// The stop was reported.
-    said: bool,
+    is_reported: bool,
 }
 
 impl StopSignals {
@@ -51,8 +51,8 @@ impl StopSignals {
 
     /// Whether a signal has stopped the capture; true only once.
     pub fn is_new(&mut self) -> bool {
-        let is_new = !self.said && self.is_stopped();
-        self.said |= is_new;
+        let is_new = !self.is_reported && self.is_stopped();
+        self.is_reported |= is_new;
         is_new
     }
 

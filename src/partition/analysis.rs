@@ -42,15 +42,15 @@ impl Analysis {
     pub fn row(&mut self, row: &PartitionRow<'_>) -> Result<(), BrokenBytes> {
         match row.kind {
             RowKind::Begins => {}
-            RowKind::Heard => self.decoder.heard(&row.said::<OtherHosts>()?),
-            RowKind::Files => self.runs.extend(row.said::<Vec<FileRun>>()?),
+            RowKind::Heard => self.decoder.heard(&row.content::<OtherHosts>()?),
+            RowKind::Files => self.runs.extend(row.content::<Vec<FileRun>>()?),
             RowKind::Packet => {
                 let before = row.frame.checked_sub(1).ok_or(BrokenBytes)?;
                 self.decoder.go_to(before, Time(row.time));
                 self.decoder.push(&row.packet());
             }
             RowKind::Notice => {
-                let (now, notice) = row.said::<(Time, Notice)>()?;
+                let (now, notice) = row.content::<(Time, Notice)>()?;
                 self.decoder.go_to(row.frame, now);
                 self.decoder.notice(&notice);
             }

@@ -131,7 +131,7 @@ impl<'a> PartitionRow<'a> {
     }
 
     /// The information in a row that is not a packet.
-    pub(super) fn said<T: DeserializeOwned>(&self) -> Result<T, BrokenBytes> {
+    pub(super) fn content<T: DeserializeOwned>(&self) -> Result<T, BrokenBytes> {
         from_bytes(self.data)
     }
 }

@@ -68,18 +68,18 @@ impl Summaries {
             }
             Ok::<(), Infallible>(())
         });
-        if self.summary.said() >= NAMED {
+        if self.summary.names() >= NAMED {
             self.names(each);
         }
     }
 
     /// Passes on the messages with servers' names.
     fn names(&mut self, each: &mut dyn FnMut(Portion)) {
-        let said = self.summary.take_said().split(self.shares as usize);
-        for (share, said) in (0..).zip(said).filter(|(_, said)| !said.is_empty()) {
+        let names = self.summary.take_names().split(self.shares as usize);
+        for (share, names) in (0..).zip(names).filter(|(_, names)| !names.is_empty()) {
             let (partition, number) = (self.partition, self.number);
-            let from = said.from();
-            let data = to_bytes(&Content::Names(said));
+            let from = names.from();
+            let data = to_bytes(&Content::Names(names));
             each(Portion { share, from, partition, number, data });
             self.number += 1;
         }
@@ -133,7 +133,7 @@ pub fn put_together(
         }
         from = portion.from;
         match from_bytes(&portion.data)? {
-            Content::Names(said) => changes.add(&said),
+            Content::Names(names) => changes.add(&names),
             Content::Rows(summary, read) => {
                 all.merge(*summary);
                 counted += 1;

@@ -101,7 +101,7 @@ impl Scenario {
         let right: Vec<_> =
             rights.filter_map(|it| part::asked(it, self.usual).ok()).flatten().collect();
         let wrong = part::asked(self.script, self.usual)?;
-        Ok(wrong.iter().all(|said| right.contains(said)))
+        Ok(wrong.iter().all(|request| right.contains(request)))
     }
 }
 

@@ -139,8 +139,8 @@ impl<'a> Asker<'a> {
                 break;
             }
             heard = Heard::Answer;
-            let said = reply.datagrams.iter().filter(|bytes| !bytes.is_empty());
-            next = said.filter_map(|bytes| (question.request)(bytes)).next();
+            let step = reply.datagrams.iter().filter(|bytes| !bytes.is_empty());
+            next = step.filter_map(|bytes| (question.request)(bytes)).next();
         }
         Ok(heard)
     }
@@ -199,14 +199,14 @@ impl<'a> Asker<'a> {
         (self.stop)()
     }
 
-    pub(super) fn tell(&mut self, said: Said) {
-        if matches!(said, Said::Answer(..)) {
+    pub(super) fn tell(&mut self, step: Said) {
+        if matches!(step, Said::Answer(..)) {
             self.answers += 1;
             for (time, packet) in self.held.take().unwrap_or_default() {
                 self.tape.keep_from(time, &packet);
             }
         }
-        (self.tell)(said);
+        (self.tell)(step);
     }
 
     /// Records what comes in answer to this packet, until nothing more does.

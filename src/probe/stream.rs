@@ -35,13 +35,13 @@ pub(super) fn streams(
         }
         let stream = unconnected(server, asker.timeout)?;
         let local = stream.local_addr()?;
-        let mut said = Connection::new(&mut asker.maker, local, server);
-        keep(asker, &mut said, |said, maker| Vec::from_iter(said.attempt(maker)));
+        let mut connection = Connection::new(&mut asker.maker, local, server);
+        keep(asker, &mut connection, |connection, maker| Vec::from_iter(connection.attempt(maker)));
         match connected(&stream, server) {
-            Ok(()) => keep(asker, &mut said, Connection::accept),
+            Ok(()) => keep(asker, &mut connection, Connection::accept),
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                keep(asker, &mut said, |said, maker| {
-                    Vec::from_iter(said.reset(maker, End::Listener))
+                keep(asker, &mut connection, |connection, maker| {
+                    Vec::from_iter(connection.reset(maker, End::Listener))
                 });
                 asker.tell(Said::Closed(server));
                 return Ok(Heard::Closed);
@@ -52,7 +52,7 @@ pub(super) fn streams(
             }
             Err(error) => return Err(error),
         }
-        if exchange(asker, &mut said, stream, &request)? {
+        if exchange(asker, &mut connection, stream, &request)? {
             heard = Heard::Answer;
         }
     }
@@ -62,12 +62,12 @@ pub(super) fn streams(
 /// Sends a request, and reads until the server closes the connection or is silent. Returns whether it answered.
 fn exchange(
     asker: &mut Asker<'_>,
-    said: &mut Connection,
+    connection: &mut Connection,
     mut stream: TcpStream,
     request: &[u8],
 ) -> io::Result<bool> {
-    let [_, server] = said.ends();
-    keep(asker, said, |said, maker| said.send(maker, End::Opener, request));
+    let [_, server] = connection.ends();
+    keep(asker, connection, |connection, maker| connection.send(maker, End::Opener, request));
     stream.write_all(request)?;
     stream.set_read_timeout(Some(Duration::from_millis(100)))?;
     let (mut latest, mut left, mut buffer) = (Instant::now(), MOST, vec![0; AT_ONCE]);
@@ -79,25 +79,31 @@ fn exchange(
     {
         match stream.read(&mut buffer) {
             Ok(0) => {
-                keep(asker, said, |said, maker| said.finish(maker, End::Listener));
+                keep(asker, connection, |connection, maker| {
+                    connection.finish(maker, End::Listener)
+                });
                 break;
             }
             Ok(length) => {
                 let bytes = buffer.get(..length).unwrap_or_default();
-                keep(asker, said, |said, maker| said.send(maker, End::Listener, bytes));
+                keep(asker, connection, |connection, maker| {
+                    connection.send(maker, End::Listener, bytes)
+                });
                 asker.tell(Said::Answer(server, length));
                 latest = Instant::now();
                 left = left.saturating_sub(length);
             }
             Err(error) if is_timeout(&error) => {}
             Err(error) if error.kind() == ErrorKind::ConnectionReset => {
-                keep(asker, said, |said, maker| Vec::from_iter(said.reset(maker, End::Listener)));
+                keep(asker, connection, |connection, maker| {
+                    Vec::from_iter(connection.reset(maker, End::Listener))
+                });
                 return Ok(left < MOST);
             }
             Err(error) => return Err(error),
         }
     }
-    keep(asker, said, |said, maker| said.finish(maker, End::Opener));
+    keep(asker, connection, |connection, maker| connection.finish(maker, End::Opener));
     if left == MOST {
         asker.tell(Said::Silence(server));
     }
@@ -107,10 +113,10 @@ fn exchange(
 /// Records packets of a connection.
 fn keep(
     asker: &mut Asker<'_>,
-    said: &mut Connection,
+    connection: &mut Connection,
     build: impl FnOnce(&mut Connection, &mut PacketMaker) -> Vec<Vec<u8>>,
 ) {
-    for packet in build(said, &mut asker.maker) {
+    for packet in build(connection, &mut asker.maker) {
         asker.keep(packet);
     }
 }

@@ -96,7 +96,7 @@ impl Drop for Place {
 struct Connection<'r> {
     tape: &'r SharedTape,
     server: SocketAddr,
-    said: Mutex<spoken::Connection>,
+    transcript: Mutex<spoken::Connection>,
     /// One of the two has reset it.
     is_reset: AtomicBool,
 }
@@ -108,29 +108,36 @@ impl<'r> Connection<'r> {
     /// `None`: the recording is over.
     fn new(relay: &'r TcpRelay, client: SocketAddr) -> Option<Connection<'r>> {
         let (tape, server) = (&*relay.tape, relay.target);
-        let mut said = None;
+        let mut transcript = None;
         tape.packets(|maker| {
-            said = Some(spoken::Connection::new(maker, client, server));
+            transcript = Some(spoken::Connection::new(maker, client, server));
             Vec::new()
         });
-        Some(Connection { tape, server, said: Mutex::new(said?), is_reset: AtomicBool::new(false) })
+        Some(Connection {
+            tape,
+            server,
+            transcript: Mutex::new(transcript?),
+            is_reset: AtomicBool::new(false),
+        })
     }
 
     /// Connects to the server, and forwards both directions until both have ended.
     fn serve(&self, client: &TcpStream) -> io::Result<()> {
-        if !self.say(&|said, maker| Vec::from_iter(said.attempt(maker))) {
+        if !self.say(&|transcript, maker| Vec::from_iter(transcript.attempt(maker))) {
             return Ok(());
         }
         let server = match TcpStream::connect_timeout(&self.server, CONNECTING) {
             Ok(server) => server,
             Err(error) => {
                 if error.kind() == io::ErrorKind::ConnectionRefused {
-                    self.say(&|said, maker| Vec::from_iter(said.reset(maker, End::Listener)));
+                    self.say(&|transcript, maker| {
+                        Vec::from_iter(transcript.reset(maker, End::Listener))
+                    });
                 }
                 return reset(client);
             }
         };
-        self.say(&|said, maker| said.accept(maker));
+        self.say(&|transcript, maker| transcript.accept(maker));
         for stream in [client, &server] {
             stream.set_nonblocking(false)?;
             stream.set_nodelay(true)?;
@@ -165,7 +172,7 @@ impl<'r> Connection<'r> {
                 }
                 Ok(length) => {
                     let bytes = buffer.get(..length).unwrap_or_default();
-                    if !self.say(&|said, maker| said.send(maker, side, bytes)) {
+                    if !self.say(&|transcript, maker| transcript.send(maker, side, bytes)) {
                         return;
                     }
                     if to.write_all(bytes).is_err() {
@@ -188,10 +195,10 @@ impl<'r> Connection<'r> {
 
     /// Writes that one end has nothing more to say, and after both, the last acknowledgment.
     fn done(&self, side: End) {
-        self.say(&|said, maker| {
-            let mut packets = Vec::from_iter(said.close(maker, side));
-            if said.is_done() {
-                packets.extend(said.acknowledge(maker, side.other()));
+        self.say(&|transcript, maker| {
+            let mut packets = Vec::from_iter(transcript.close(maker, side));
+            if transcript.is_done() {
+                packets.extend(transcript.acknowledge(maker, side.other()));
             }
             packets
         });
@@ -200,15 +207,15 @@ impl<'r> Connection<'r> {
     /// Writes that one end has reset the connection, once.
     fn reset_by(&self, side: End) {
         if !self.is_reset.swap(true, Ordering::Relaxed) {
-            self.say(&|said, maker| Vec::from_iter(said.reset(maker, side)));
+            self.say(&|transcript, maker| Vec::from_iter(transcript.reset(maker, side)));
         }
     }
 
     /// Writes segments. `false`: the recording is over, and they must not be forwarded.
     fn say(&self, build: &Build<'_>) -> bool {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
         // Under the lock: the numbers are in the order of the file.
-        self.tape.packets(|maker| build(&mut said, maker))
+        self.tape.packets(|maker| build(&mut transcript, maker))
     }
 }
 

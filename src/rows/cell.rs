@@ -79,7 +79,7 @@ pub enum Cell<'r> {
     /// Counts of both ends of a flow; scripts see their sum.
     Sides([u64; 2]),
     /// A part and the whole; only for people.
-    Share(u64, u64),
+    ShardRange(u64, u64),
     /// Nanoseconds, written as seconds.
     Seconds(i64),
     /// A number per second.

@@ -388,8 +388,8 @@ fn decimal_within(bytes: &[u8], value: u64) -> Option<(usize, usize)> {
     let text = std::str::from_utf8(bytes.get(first..=last)?).ok()?;
     let number = text.parse::<u64>().ok()?;
     let start = if is_negative { first - 1 } else { first };
-    let said = if is_negative { number.wrapping_neg() } else { number };
-    (said == value).then_some((start, last + 1))
+    let magnitude = if is_negative { number.wrapping_neg() } else { number };
+    (magnitude == value).then_some((start, last + 1))
 }
 
 /// Whether a binary number is small in one of the byte orders: positive or negative.

@@ -123,9 +123,9 @@ impl Changes {
     }
 
     /// Adds names of one partition. Later calls have no earlier messages than the first one of this.
-    pub fn add(&mut self, said: &NameChanges) {
-        self.reach(Some(said.from()));
-        for (at, server, names) in said.all() {
+    pub fn add(&mut self, names: &NameChanges) {
+        self.reach(Some(names.from()));
+        for (at, server, names) in names.all() {
             self.waiting.push(Reverse((at, self.added, server, names)));
             self.added += 1;
         }

@@ -117,8 +117,8 @@ pub fn refuses(event: &MessageEvent<'_>) -> bool {
 pub fn request_kind(event: &MessageEvent<'_>) -> &'static str {
     let keywords = event.context().protocol.and_then(|id| id.info().diagnosis.keywords);
     let keyword = keywords.and_then(|(path, all)| {
-        let said = event.field(path)?.to_string();
-        all.iter().find(|keyword| **keyword == said)
+        let text = event.field(path)?.to_string();
+        all.iter().find(|keyword| **keyword == text)
     });
     keyword.copied().unwrap_or(event.message().name)
 }

@@ -16,39 +16,39 @@ pub(super) fn moment(event: &MessageEvent<'_>) -> Moment {
 /// The latest value with its moment, independent of the order of calls.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Latest<T> {
-    said: Option<(Moment, T)>,
+    latest: Option<(Moment, T)>,
 }
 
 impl<T> Default for Latest<T> {
     fn default() -> Latest<T> {
-        Latest { said: None }
+        Latest { latest: None }
     }
 }
 
 impl<T> Latest<T> {
     /// The value, if there is one.
     pub fn get(&self) -> Option<&T> {
-        self.said.as_ref().map(|(_, value)| value)
+        self.latest.as_ref().map(|(_, value)| value)
     }
 
     /// Sets the value of a moment.
     pub(super) fn set(&mut self, at: Moment, value: T) {
         if self.at().is_none_or(|latest| latest <= at) {
-            self.said = Some((at, value));
+            self.latest = Some((at, value));
         }
     }
 
     /// The stored value was repeated at this moment.
     pub(super) fn again(&mut self, at: Moment) {
-        self.said.iter_mut().for_each(|said| said.0 = at.max(said.0));
+        self.latest.iter_mut().for_each(|latest| latest.0 = at.max(latest.0));
     }
 
     pub(super) fn merge(&mut self, other: Latest<T>) {
-        other.said.into_iter().for_each(|(at, value)| self.set(at, value));
+        other.latest.into_iter().for_each(|(at, value)| self.set(at, value));
     }
 
     fn at(&self) -> Option<Moment> {
-        self.said.as_ref().map(|said| said.0)
+        self.latest.as_ref().map(|latest| latest.0)
     }
 }
 

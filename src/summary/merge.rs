@@ -11,13 +11,13 @@ use super::{Protocol, Summary};
 impl Summary {
     /// Takes the names and maps in messages since the last call; empty for a complete capture, which counts
     /// changes itself.
-    pub fn take_said(&mut self) -> NameChanges {
-        self.said.as_mut().map(mem::take).unwrap_or_default()
+    pub fn take_names(&mut self) -> NameChanges {
+        self.names.as_mut().map(mem::take).unwrap_or_default()
     }
 
     /// The number of messages with names since then.
-    pub fn said(&self) -> usize {
-        self.said.as_ref().map_or(0, NameChanges::len)
+    pub fn names(&self) -> usize {
+        self.names.as_ref().map_or(0, NameChanges::len)
     }
 
     /// Divides it by host into this number of parts: rows of the same host in other partitions are in the same part.

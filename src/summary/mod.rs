@@ -48,7 +48,7 @@ pub struct Summary {
     wanted: Set<u32>,
     /// The names of servers, if other partitions have messages of the same servers.
     #[serde(skip)]
-    said: Option<NameChanges>,
+    names: Option<NameChanges>,
     /// Maximum memory of the tables in bytes.
     #[serde(skip)]
     bytes: usize,
@@ -71,7 +71,7 @@ impl Summary {
             clients: Bounded::new(bytes / 4),
             filtered,
             wanted: Set::default(),
-            said: None,
+            names: None,
             bytes,
             room_for_lists: bytes / 8 / BYTES_OF_LISTED,
             ours: OtherTraffic::default(),
@@ -80,7 +80,7 @@ impl Summary {
 
     /// The same for a partition of all pairs of hosts: other partitions also have names of its servers.
     pub fn of_partition(bytes: usize, filtered: bool) -> Summary {
-        Summary { said: Some(NameChanges::default()), ..Summary::new(bytes, filtered) }
+        Summary { names: Some(NameChanges::default()), ..Summary::new(bytes, filtered) }
     }
 
     /// Which events it needs. `filtered`: as in [`Summary::new`].
@@ -177,7 +177,7 @@ impl Summary {
                     && let Some(()) =
                         self.servers.update(Socket(end), |it, _| it.sent_by_itself(id, event))
                 {
-                    self.said.iter_mut().for_each(|said| said.note(end, event));
+                    self.names.iter_mut().for_each(|names| names.note(end, event));
                 }
             }
             // A server's response to a check of its master has no properties of the server.
@@ -188,7 +188,7 @@ impl Summary {
                 });
                 if let Some(has_room) = has_room {
                     self.servers.is_cut |= !has_room;
-                    self.said.iter_mut().for_each(|said| said.note(from, event));
+                    self.names.iter_mut().for_each(|names| names.note(from, event));
                 }
             }
             // A master may check servers from another port, which receives no requests.

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use dissectors::kit::Set;
-use dissectors::ledger::Terms;
+use dissectors::ledger::LedgerSettings;
 
 use super::{Sink, Table};
 use crate::check::{self, Checker, Outcome, Selection};
@@ -27,7 +27,7 @@ pub struct SelectedRows {
     /// Selects findings.
     pub selection: Selection,
     /// Settings for rules that span flows.
-    pub terms: Terms,
+    pub ledger_settings: LedgerSettings,
     /// The user states that captures are complete.
     pub complete: bool,
     /// Limits on fields and on nested groups of a message.
@@ -43,7 +43,10 @@ impl SelectedRows {
             tables: tables.to_vec(),
             filter: None,
             selection: Selection::default(),
-            terms: check::terms(&options.settings, options.settings.limits.remembered),
+            ledger_settings: check::ledger_settings(
+                &options.settings,
+                options.settings.limits.remembered,
+            ),
             complete: options.complete,
             fields: FieldLimits::default(),
             bytes: options.flow_bytes / 4,
@@ -74,7 +77,7 @@ impl SelectedRows {
     /// The events that they need.
     pub fn needs(&self) -> Needs {
         let checks = if self.checks() {
-            Checker::needs(&self.selection, &self.terms)
+            Checker::needs(&self.selection, &self.ledger_settings)
         } else {
             // Findings that only several flows show do not belong to a message, whether it is
             // checked or not.
@@ -193,9 +196,9 @@ impl Collector {
         let wanted = &self.wanted;
         self.places = PacketPlaces::new(files);
         self.capture = self.places.capture();
-        self.checker = wanted
-            .checks()
-            .then(|| Checker::new(wanted.selection.clone(), wanted.terms, wanted.complete));
+        self.checker = wanted.checks().then(|| {
+            Checker::new(wanted.selection.clone(), wanted.ledger_settings, wanted.complete)
+        });
         let summary = || Summary::new(wanted.bytes, wanted.filter.is_some());
         self.summary = wanted.of_summary().next().map(|_| summary());
         self.has_selected = false;

@@ -223,7 +223,7 @@ fn wrapped(text: &str, width: u16, most: usize) -> Vec<String> {
 
 /// The selection, the input line, or a note: at least one line.
 fn note_lines(view: &View, model: &Model, theme: Theme, width: u16) -> Vec<Line<'static>> {
-    let said = |text: &str, style| {
+    let styled = |text: &str, style| {
         let lines = wrapped(text, width, 3).into_iter();
         lines.map(|line| Line::styled(line, style)).collect()
     };
@@ -236,8 +236,8 @@ fn note_lines(view: &View, model: &Model, theme: Theme, width: u16) -> Vec<Line<
             let asked = Span::styled(LADDER_PROMPT, theme.tone(Tone::Label));
             vec![Line::from(vec![asked, Span::raw(line.text().to_owned())])]
         }
-        (_, Some(note)) if note.is_error => said(&note.text, theme.error()),
-        (_, Some(note)) => said(&note.text, theme.tone(Tone::Good)),
+        (_, Some(note)) if note.is_error => styled(&note.text, theme.error()),
+        (_, Some(note)) => styled(&note.text, theme.tone(Tone::Good)),
         _ => {
             // The same number of lines for each row, so that the layout is stable.
             let rows = match view.screens.last() {

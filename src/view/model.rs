@@ -3,7 +3,7 @@
 use roaring::{RoaringBitmap, RoaringTreemap};
 
 use dissectors::kit::{Rule, Severity, Time};
-use dissectors::ledger::Terms;
+use dissectors::ledger::LedgerSettings;
 
 use super::index::Index;
 use super::messages::MessageIndex;
@@ -36,7 +36,7 @@ pub struct Model {
     /// The same with open flows, if computed.
     so_far: Option<Summary>,
     selection: Selection,
-    terms: Terms,
+    ledger_settings: LedgerSettings,
     /// The user states that captures are complete.
     complete: bool,
     /// The minimum severity that fails a capture.
@@ -138,7 +138,12 @@ pub struct Matches {
 
 impl Model {
     /// Empty. `index`, `tables`: memory limits in bytes.
-    pub fn new(index: usize, tables: usize, selection: Selection, terms: Terms) -> Model {
+    pub fn new(
+        index: usize,
+        tables: usize,
+        selection: Selection,
+        ledger_settings: LedgerSettings,
+    ) -> Model {
         Model {
             // Its messages share the memory with the conversations.
             index: Index::new(index / 2),
@@ -146,7 +151,7 @@ impl Model {
             summary: Summary::new(tables, false),
             so_far: None,
             selection,
-            terms,
+            ledger_settings,
             complete: false,
             least: Severity::Error,
             checker: None,
@@ -169,22 +174,23 @@ impl Model {
     }
 
     /// The events that it needs.
-    pub fn needs(selection: &Selection, terms: &Terms) -> Needs {
+    pub fn needs(selection: &Selection, ledger_settings: &LedgerSettings) -> Needs {
         Needs {
             messages: Messages::All,
             fields: Needs::messages_with_fields().fields,
             findings: Findings::All { in_words: false },
             flows: true,
             servers: true,
-            ..Checker::needs(selection, terms)
+            ..Checker::needs(selection, ledger_settings)
         }
-        .and(Diagnosis::needs(terms))
+        .and(Diagnosis::needs(ledger_settings))
     }
 
     /// A capture begins.
     pub fn begin(&mut self, name: &str) {
         self.index.begin(name);
-        self.checker = Some(Checker::new(self.selection.clone(), self.terms, self.complete));
+        self.checker =
+            Some(Checker::new(self.selection.clone(), self.ledger_settings, self.complete));
     }
 
     /// Diagnoses the capture that has begun.
@@ -290,7 +296,7 @@ impl Model {
 
     /// Judges a capture that was read again.
     pub fn checker(&self) -> (Checker, Severity) {
-        (Checker::new(self.selection.clone(), self.terms, self.complete), self.least)
+        (Checker::new(self.selection.clone(), self.ledger_settings, self.complete), self.least)
     }
 
     /// A note.

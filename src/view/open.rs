@@ -30,7 +30,7 @@ impl View {
                 let numbers = self.numbers_of(selected, model);
                 let all = numbers.iter().filter_map(|number| model.index.get(number));
                 let (first, all) = tabs::first_of(all);
-                self.tell_first(first.len(), all);
+                self.show_first(first.len(), all);
                 (first, None)
             }
             Tab::Findings => {
@@ -63,7 +63,7 @@ impl View {
                     self.say("its conversations are no longer kept (--memory)", true);
                     return None;
                 }
-                self.tell_first(first.len(), all);
+                self.show_first(first.len(), all);
                 (first, None)
             }
         };
@@ -71,7 +71,7 @@ impl View {
     }
 
     /// Says that not all conversations are drawn.
-    fn tell_first(&mut self, first: u64, all: u64) {
+    fn show_first(&mut self, first: u64, all: u64) {
         if first < all {
             let (first, all) = (grouped(first), grouped(all));
             self.say(&format!("the first {first} of {all} conversations"), false);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::project::Project;
 use crate::support::{gamewire, samples, skip, small_recorded_captures};
-use gamewire::check::{Selection, terms};
+use gamewire::check::{Selection, ledger_settings};
 use gamewire::view::Model;
 use gamewire::{Decoder, Options, capture};
 use serde_json::Value;
@@ -149,10 +149,10 @@ fn of_export(project: &Project, file: &str) -> Vec<(&'static str, Exchanges)> {
 /// What `view` shows in its tables.
 fn of_view(file: &Path) -> Exchanges {
     let options = Options::default();
-    let terms = terms(&options.settings, options.settings.limits.remembered);
+    let ledger_settings = ledger_settings(&options.settings, options.settings.limits.remembered);
     let selection = Selection::default();
-    let needs = Model::needs(&selection, &terms);
-    let mut model = Model::new(1 << 28, 1 << 28, selection, terms);
+    let needs = Model::needs(&selection, &ledger_settings);
+    let mut model = Model::new(1 << 28, 1 << 28, selection, ledger_settings);
     model.begin("one");
     let mut packets = capture::open(file).unwrap();
     let decoder = Decoder::new(Options { needs, ..options });

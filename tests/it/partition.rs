@@ -130,15 +130,16 @@ impl Cluster {
     /// The output of `check --merge --format json`.
     fn check(&self, complete: bool) -> String {
         let selection = Selection::default();
-        let terms = check::terms(&options().settings, options().settings.limits.remembered);
-        let needs = Checker::needs(&selection, &terms);
+        let ledger_settings =
+            check::ledger_settings(&options().settings, options().settings.limits.remembered);
+        let needs = Checker::needs(&selection, &ledger_settings);
         let mut portions = self.portions(|partition| {
             let options = Options { needs, complete, ..options() };
             Portions::new(read(&self.plan), options, partition)
         });
         portions.sort_by_key(|it| (it.from, it.partition, it.number));
         let plan = read(&self.plan);
-        let checker = Checker::new(selection, terms, complete);
+        let checker = Checker::new(selection, ledger_settings, complete);
         let (outcome, _) =
             verdict(&plan, checker, &mut portions.into_iter()).expect("whole portions");
         let mut json = Vec::new();

@@ -19,19 +19,19 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         parts::message(cx, payload, toward_server, sink);
         return;
     }
-    let said = if is_message(cx.conversation, payload, toward_server) {
+    let summary = if is_message(cx.conversation, payload, toward_server) {
         let known = decode::DecodeContext {
             lost: payload.lost,
             unasked: !cx.conversation.requests.is_due(payload.side, clock),
             ..cx.conversation.decoding(false, toward_server)
         };
-        let mut said = decode::message(bytes, known, sink);
+        let mut summary = decode::message(bytes, known, sink);
         rules::packet_size(bytes.len(), sink);
         if toward_server && bytes.len() <= SINGLE.len() {
             cx.conversation.tally.add(Count::Runts);
         }
-        said.whole &= bytes.starts_with(&SINGLE);
-        said
+        summary.whole &= bytes.starts_with(&SINGLE);
+        summary
     } else {
         if !cx.conversation.began {
             cx.conversation.known |= Known::FORCED;
@@ -42,12 +42,12 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         }
         decode::stray(bytes, sink)
     };
-    if toward_server && RequestKind::of(said.kind).is_none() {
+    if toward_server && RequestKind::of(summary.kind).is_none() {
         sink.other_packet(payload);
     }
     cx.conversation.began = true;
-    exchange::message(cx, &said, payload, sink);
-    sink.end(said.message, payload);
+    exchange::message(cx, &summary, payload, sink);
+    sink.end(summary.message, payload);
 }
 
 /// Decodes a duplicate datagram, only to show it.
@@ -57,14 +57,14 @@ pub(super) fn again<S: Sink>(cx: &Context<'_, A2s>, payload: &Payload<'_>, sink:
         parts::again(cx, payload, toward_server, sink);
         return;
     }
-    let said = if is_message(cx.conversation, payload, toward_server) {
+    let summary = if is_message(cx.conversation, payload, toward_server) {
         decode::message(payload.bytes, cx.conversation.decoding(false, toward_server), sink)
     } else if cx.conversation.has(Known::FORCED) {
         decode::stray(payload.bytes, sink)
     } else {
         return;
     };
-    sink.end(said.message, payload);
+    sink.end(summary.message, payload);
 }
 
 /// Whether a datagram travels toward a server. On a flow without a request, other flows tell the

@@ -20,35 +20,35 @@ use crate::kit::{
 /// The effect of a message on the conversation.
 pub(super) fn message<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    said: &MessageSummary,
+    summary: &MessageSummary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    match RequestKind::of(said.kind) {
-        Some(request) => ask(cx, request, said, payload, sink),
-        None => response(cx, ResponseKind::of(said.kind), said, payload, sink),
+    match RequestKind::of(summary.kind) {
+        Some(request) => ask(cx, request, summary, payload, sink),
+        None => response(cx, ResponseKind::of(summary.kind), summary, payload, sink),
     }
 }
 
 fn ask<S: Sink>(
     cx: &mut Context<'_, A2s>,
     request: RequestKind,
-    said: &MessageSummary,
+    summary: &MessageSummary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
     expire(cx, payload.time, false, sink);
     cx.conversation.known |= Conversation::asks(payload.side);
-    let status = status(cx, said.challenge, payload);
+    let status = status(cx, summary.challenge, payload);
     if status == ChallengeStatus::Issued {
         cx.conversation.known |= Known::FOLLOWED;
     }
     let mark = payload.mark();
     let is_foreign = status == ChallengeStatus::NeverIssued && may_be_given_by_another(cx, payload);
-    let value = said.challenge.map(|challenge| challenge.value);
+    let value = summary.challenge.map(|challenge| challenge.value);
     let foreign = is_foreign.then(|| Occasion::of(payload, cx.flow.evidence(), value));
     rules::exchange(
-        &Observation::Sent { challenge: said.challenge, status, mark, foreign },
+        &Observation::Sent { challenge: summary.challenge, status, mark, foreign },
         message_byte_span(payload.bytes),
         sink,
     );
@@ -58,13 +58,13 @@ fn ask<S: Sink>(
         RequestKind::Ping => !cx.conversation.has(Known::PINGS),
         _ => false,
     };
-    let is_owed = said.whole && status != ChallengeStatus::NeverIssued && !ignored;
+    let is_due = summary.whole && status != ChallengeStatus::NeverIssued && !ignored;
     let mut notes = Notes::empty();
     notes.set(Notes::AFTER_INFO, cx.conversation.has_forms());
     notes.set(Notes::FOREIGN, is_foreign);
     let what = Query::new(request, (status, value.unwrap_or(-1)), notes);
     cx.shared.waiting.insert(payload, request, cx.settings);
-    wait(cx, Request::new(what, mark, is_owed), sink);
+    wait(cx, Request::new(what, mark, is_due), sink);
 }
 
 /// Adds a pending request, or a repeat of one.
@@ -121,16 +121,16 @@ fn status(
 fn response<S: Sink>(
     cx: &mut Context<'_, A2s>,
     response: ResponseKind,
-    said: &MessageSummary,
+    summary: &MessageSummary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
     let (from, clock) = (payload.side, cx.settings.clock(payload.time));
-    cx.conversation.learn(said);
-    if let Some(counted) = said.counted {
+    cx.conversation.learn(summary);
+    if let Some(counted) = summary.counted {
         count_players(cx, counted, payload, sink);
     }
-    sink.announces(said.game_port, payload);
+    sink.announces(summary.game_port, payload);
     if response == ResponseKind::Other {
         cx.conversation.answered_somehow(from, clock);
         expire(cx, payload.time, false, sink);
@@ -148,14 +148,14 @@ fn response<S: Sink>(
                 && cx.conversation.tally.get(Count::Players) > 0
                 && may_be_info(cx, at) =>
         {
-            unexpected(cx, (response, said.challenge), copy, payload, sink);
+            unexpected(cx, (response, summary.challenge), copy, payload, sink);
         }
         // The first one answered another request while this one waited.
         Some((1.., at)) if copy && cx.conversation.requests.get(at).is_some_and(is_passed_over) => {
-            unexpected(cx, (response, said.challenge), copy, payload, sink);
+            unexpected(cx, (response, summary.challenge), copy, payload, sink);
         }
         Some((_, at)) => {
-            if let Some(asked) = answered(cx, at, response, said.challenge, payload) {
+            if let Some(asked) = answered(cx, at, response, summary.challenge, payload) {
                 if !asked.was_answered() {
                     cx.shared.waiting.remove(payload);
                 }
@@ -164,11 +164,11 @@ fn response<S: Sink>(
         }
         None => {
             server =
-                unexpected(cx, (response, said.challenge), copy, payload, sink).unwrap_or(server)
+                unexpected(cx, (response, summary.challenge), copy, payload, sink).unwrap_or(server)
         }
     }
     if response == ResponseKind::Challenge {
-        remember(cx, said.challenge, payload, server, sink);
+        remember(cx, summary.challenge, payload, server, sink);
     }
     expire(cx, payload.time, false, sink);
 }

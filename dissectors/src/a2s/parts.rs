@@ -198,10 +198,10 @@ fn emit<S: Sink>(
         if stray {
             rules::bzip2_decodes(Some("the bytes are not compressed"), Span::new(0, 4), sink);
         }
-        let said = decode::message(bytes, known, sink);
-        exchange::message(cx, &said, &payload, sink);
-        sink.end(said.message, &payload);
-        return said.kind;
+        let summary = decode::message(bytes, known, sink);
+        exchange::message(cx, &summary, &payload, sink);
+        sink.end(summary.message, &payload);
+        return summary.kind;
     }
     let limits = &cx.settings.limits;
     let (most, limit) = cx.budget.inflatable(bytes.len(), payload.time, limits);
@@ -223,10 +223,10 @@ fn emit<S: Sink>(
                 }
                 _ => met(cx, sink),
             }
-            let said = decode::compressed(bytes, sink);
+            let summary = decode::compressed(bytes, sink);
             cx.conversation.answered_somehow(payload.side, cx.settings.clock(payload.time));
-            sink.end(said.message, &payload);
-            return said.kind;
+            sink.end(summary.message, &payload);
+            return summary.kind;
         }
     };
     let Inflated { bytes, more, after } = &*inflated;
@@ -237,10 +237,10 @@ fn emit<S: Sink>(
     check_inflated(joined, bytes, *more, *after, sink);
     let lost = payload.lost || *more;
     let payload = Payload { bytes, inflated: true, lost, ..payload };
-    let said = decode::message(bytes, known, sink);
-    exchange::message(cx, &said, &payload, sink);
-    sink.end(said.message, &payload);
-    said.kind
+    let summary = decode::message(bytes, known, sink);
+    exchange::message(cx, &summary, &payload, sink);
+    sink.end(summary.message, &payload);
+    summary.kind
 }
 
 /// Checks the size first: if it is wrong, the checksum is wrong, too, and the following bytes may

@@ -371,16 +371,16 @@ impl Conversation {
     }
 
     /// The layout of split packets that info indicates: engines before Orange Box have no Size.
-    pub(super) fn learn(&mut self, said: &MessageSummary) {
-        let Some(protocol) = said.protocol else { return };
-        if let Some(app_id @ 1..) = said.app_id {
+    pub(super) fn learn(&mut self, summary: &MessageSummary) {
+        let Some(protocol) = summary.protocol else { return };
+        if let Some(app_id @ 1..) = summary.app_id {
             let is_ship = app_id == decode::THE_SHIP;
             self.known.set(Known::SHIP, is_ship);
             self.known.set(Known::OTHER_GAME, !is_ship);
             self.known.set(Known::PINGS, !decode::WITHOUT_PING.contains(&app_id));
             self.known.set(Known::CHALLENGES, decode::gives_challenges(app_id, protocol));
         }
-        let layout = match (said.kind, said.app_id, protocol) {
+        let layout = match (summary.kind, summary.app_id, protocol) {
             (b'm', ..) | (_, _, 48) => Layout::GoldSrc,
             (_, Some(215 | 17550 | 17700 | 240), 7) => Layout::Source,
             _ => return,

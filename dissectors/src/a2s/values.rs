@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     /// The values of an info response with these bytes after its version.
-    fn said(after: &[u8]) -> String {
+    fn values_of(after: &[u8]) -> String {
         let start = b"\xFF\xFF\xFF\xFFI\x11Mill Creek\0ctf_2fort\0tf\0Team Fortress\0\xB8\x01\x03\x18\x01dl\x00\x011.0\0";
         String::from_utf8(values(&[start, after].concat())).unwrap()
     }
@@ -75,9 +75,9 @@ mod tests {
 
     #[test]
     fn values_have_the_names_of_info_strings() {
-        assert_eq!(said(b""), format!(r"{COMMON}\appid\440"));
+        assert_eq!(values_of(b""), format!(r"{COMMON}\appid\440"));
         let all = b"\xF1\x87\x69\x01\0\0\0\0\0\0\0\x88\x69TV\0alltalk,cp\0\x41\x42\x0F\0\0\0\0\0";
-        assert_eq!(said(all), format!(r"{COMMON}\gametype\alltalk,cp\appid\1000001"));
+        assert_eq!(values_of(all), format!(r"{COMMON}\gametype\alltalk,cp\appid\1000001"));
         let obsolete = b"\xFF\xFF\xFF\xFFm10.0.0.2:27015\0A\\B\0de_dust\0cstrike\0CS\0\x01\x10\x2Fdw\x01\0\x01\0";
         let expected =
             r"\map\de_dust\gamedir\cstrike\players\1\max\16\type\d\os\w\password\1\secure\1";
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_cut_response_has_no_values() {
-        assert_eq!(said(b"\xA0\x87\x69alltalk"), "");
+        assert_eq!(values_of(b"\xA0\x87\x69alltalk"), "");
         assert_eq!(values(b"\xFF\xFF\xFF\xFFI\x11Mill"), b"");
         assert_eq!(values(b"\xFF\xFF\xFF\xFFA1234"), b"");
     }

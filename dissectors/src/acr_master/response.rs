@@ -142,9 +142,9 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, response: &mut Response
 /// `/v`: the result.
 fn verify<S: Sink>(r: &mut Reader<'_, S>, response: &mut Response, checked: bool) {
     let start = r.at();
-    let (mut first, mut said) = (None, 0);
+    let (mut first, mut lines_with_text) = (None, 0);
     for line in lines(r.peek(), start) {
-        said += usize::from(!line.text.trim_ascii().is_empty());
+        lines_with_text += usize::from(!line.text.trim_ascii().is_empty());
         match line.text {
             [b'*', result, rest @ ..] if response.result.is_none() => {
                 r.leaf(&CONTROL, 1, b'*'.into());
@@ -165,6 +165,11 @@ fn verify<S: Sink>(r: &mut Reader<'_, S>, response: &mut Response, checked: bool
         newline(r, &line);
     }
     if checked {
-        rules::verify_response(first.map(|line| line.text), said, r.since(start), r.sink);
+        rules::verify_response(
+            first.map(|line| line.text),
+            lines_with_text,
+            r.since(start),
+            r.sink,
+        );
     }
 }

@@ -83,7 +83,7 @@ impl MasterConnection {
     }
 
     /// The form of the list that is due from this side, if the other side requested one.
-    pub(super) fn owed(&self, side: Side, words: &TextProperties<'_>) -> Option<Form> {
+    pub(super) fn due(&self, side: Side, words: &TextProperties<'_>) -> Option<Form> {
         let form = Form::asked(words.list.filter(|_| self.client != Some(side))?.value);
         let plain = self.enctype == 0 && words.enctype == 0;
         Some(if plain { form } else { Form::Enciphered })

@@ -88,7 +88,7 @@ impl Conversation {
         let more = self.more();
         let asked = more.framing.held_of(side.other()).map(words::scan);
         let connection = more.connection.get_or_insert_default();
-        let asked = asked.and_then(|words| connection.owed(side, &words));
+        let asked = asked.and_then(|words| connection.due(side, &words));
         asked.or_else(|| connection.owes().filter(|_| connection.is_master(side)))
     }
 
@@ -121,8 +121,8 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         return;
     }
     let words = words::scan(payload.bytes);
-    let said = MessageKind::of(&words, Transport::Udp, Form::Text);
-    let kind = reported_as(cx, payload, &words, said);
+    let kind_alone = MessageKind::of(&words, Transport::Udp, Form::Text);
+    let kind = reported_as(cx, payload, &words, kind_alone);
     let is_first = !std::mem::replace(&mut cx.conversation.began, true);
     if kind == MessageKind::Other && !payload.bytes.starts_with(b"\\") && is_first {
         // The user says so.
@@ -135,7 +135,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         return;
     }
     if kind == MessageKind::Response {
-        cx.conversation.was_bare = said == MessageKind::Other;
+        cx.conversation.was_bare = kind_alone == MessageKind::Other;
         responses::datagram(cx, payload, &words, sink);
         sink.announces(words.hostport, payload);
         expire(cx, payload.time, false, sink);
@@ -158,24 +158,24 @@ fn reported_as(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
     words: &TextProperties<'_>,
-    said: MessageKind,
+    kind_alone: MessageKind,
 ) -> MessageKind {
     // A response without a number and an end is recognized only by a pending query. So is one with
     // another beginning than a text's.
-    if said == MessageKind::Other && words.properties > 0 {
+    if kind_alone == MessageKind::Other && words.properties > 0 {
         let since = Time(payload.time.0.saturating_sub(cx.settings.answer_timeout));
         if cx.conversation.awaits(payload.side, since) {
             return MessageKind::Response;
         }
     }
     // A response to a challenge is not part of another response, either.
-    if said == MessageKind::Response
+    if kind_alone == MessageKind::Response
         && words.is_lone_validate()
         && cx.conversation.uplink_so_far().is_some_and(|uplink| uplink.owes(payload.side))
     {
         return MessageKind::Validate;
     }
-    said
+    kind_alone
 }
 
 /// A duplicate datagram is shown as it was the first time.

@@ -20,7 +20,7 @@ type ServerAndPeer = (IpAddr, u16, IpAddr);
 
 /// What a master knows about a server.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ServerStanding {
+pub(super) struct ServerRecord {
     /// Its latest heartbeat.
     pub(super) latest: Time,
     /// A hash of its bytes.
@@ -42,7 +42,7 @@ const MOST: usize = 1 << 16;
 /// State that spans the flows between two hosts.
 #[derive(Default)]
 pub struct SharedState {
-    standings: RecentMap<ServerAndMaster, ServerStanding>,
+    records: RecentMap<ServerAndMaster, ServerRecord>,
     queried: RecentMap<ServerAndPeer, Queried>,
 }
 
@@ -57,27 +57,27 @@ struct Queried {
 impl SharedState {
     /// Whether something has been forgotten because of the limit on remembered items.
     pub(super) fn forgot(&self) -> bool {
-        self.standings.forgot() || self.queried.forgot()
+        self.records.forgot() || self.queried.forgot()
     }
 
     /// The status of a server. `Err`: unknown, and `true` if it was never known.
-    pub(super) fn standing(
+    pub(super) fn record(
         &mut self,
         pair: &ServerAndMaster,
         most: usize,
-    ) -> Result<&mut ServerStanding, bool> {
-        let forgot = self.standings.forgot();
-        self.standings.get_mut(pair, most.min(MOST)).ok_or(!forgot)
+    ) -> Result<&mut ServerRecord, bool> {
+        let forgot = self.records.forgot();
+        self.records.get_mut(pair, most.min(MOST)).ok_or(!forgot)
     }
 
     /// A heartbeat of an unknown server, or of one with another address.
-    pub(super) fn begin(&mut self, pair: ServerAndMaster, standing: ServerStanding, most: usize) {
-        self.standings.insert(pair, standing, most.min(MOST));
+    pub(super) fn begin(&mut self, pair: ServerAndMaster, record: ServerRecord, most: usize) {
+        self.records.insert(pair, record, most.min(MOST));
     }
 
     /// A server signs off.
     pub(super) fn forget(&mut self, pair: &ServerAndMaster) {
-        self.standings.remove(pair);
+        self.records.remove(pair);
     }
 
     fn queried(&mut self, query: &ServerAndPeer, most: usize) -> Option<&mut Queried> {

@@ -9,7 +9,7 @@ use crate::kit::{
 };
 
 use super::codes::{self, RecentChallenges, ValidateResult};
-use super::shared::{self, ServerAndMaster, ServerStanding};
+use super::shared::{self, ServerAndMaster, ServerRecord};
 use super::words::{Numbering, TextProperties};
 use super::{GameSpy1, rules};
 
@@ -39,7 +39,7 @@ pub(super) struct Uplink {
     /// When a validate without a pending challenge came.
     unasked: Option<Time>,
     /// The pending challenge.
-    owed: Option<Mark>,
+    due: Option<Mark>,
     /// ICMP errors quote the first heartbeat, and the pending challenge.
     refused: [bool; 2],
 }
@@ -58,7 +58,7 @@ impl Uplink {
 
     /// An ICMP error quotes this packet.
     pub(super) fn refuse(&mut self, frame: u64) {
-        for (waits, refused) in [&self.first, &self.owed].into_iter().zip(&mut self.refused) {
+        for (waits, refused) in [&self.first, &self.due].into_iter().zip(&mut self.refused) {
             *refused |= waits.is_some_and(|mark| mark.frame == frame);
         }
     }
@@ -118,8 +118,8 @@ pub(super) fn heartbeat<S: Sink>(
     registers(payload, port, RegistrationStep::Heartbeat(GameName::of(game)), sink);
     cx.shared.plays(&pair, payload.from.port(), game, most);
     let timeout = cx.settings.answer_timeout;
-    let answers = uplink.owed.is_some_and(|mark| now.since(mark.time) < timeout);
-    let fresh = ServerStanding {
+    let answers = uplink.due.is_some_and(|mark| now.since(mark.time) < timeout);
+    let fresh = ServerRecord {
         latest: now,
         bytes: keyed_hash(payload.bytes),
         regular: (!words.statechanged).then_some(now),
@@ -130,7 +130,7 @@ pub(super) fn heartbeat<S: Sink>(
     let at = payload.whole();
     let usual = usual(cx.settings);
     let mut is_first = false;
-    let Ok(standing) = cx.shared.standing(&pair, most).map_err(|never| {
+    let Ok(record) = cx.shared.record(&pair, most).map_err(|never| {
         // A heartbeat after a change shows that the server is older than the capture, and so does a
         // challenge: the first heartbeat came before.
         is_first = never && !words.statechanged && !uplink.met && !payload.lost;
@@ -142,28 +142,28 @@ pub(super) fn heartbeat<S: Sink>(
         cx.shared.begin(pair, fresh, most);
         return;
     };
-    let latest = now.since(standing.latest);
-    if latest < COPIES && standing.bytes == fresh.bytes {
+    let latest = now.since(record.latest);
+    if latest < COPIES && record.bytes == fresh.bytes {
         return;
     }
-    let regular = standing.regular.map(|regular| now.since(regular));
+    let regular = record.regular.map(|regular| now.since(regular));
     // A message may be meant as the response to a pending challenge.
     if !answers {
         let regular = regular.filter(|_| !words.statechanged);
         rules::interval(latest, regular, &usual, at, sink);
     }
     if latest > *cx.settings.protocols.gamespy1.heartbeat.end() {
-        *standing = fresh;
+        *record = fresh;
         return;
     }
     // The first heartbeat behind the proof may be challenged yet.
-    if standing.validated && !standing.challenged && standing.has_continued {
+    if record.validated && !record.challenged && record.has_continued {
         rules::rechallenged(false, at, sink);
     }
-    standing.has_continued = standing.validated;
-    (standing.latest, standing.bytes) = (now, fresh.bytes);
-    standing.regular = fresh.regular.or(standing.regular);
-    standing.challenged = false;
+    record.has_continued = record.validated;
+    (record.latest, record.bytes) = (now, fresh.bytes);
+    record.regular = fresh.regular.or(record.regular);
+    record.challenged = false;
 }
 
 /// The server does this at the master.
@@ -210,7 +210,7 @@ pub(super) fn secure<S: Sink>(
             return;
         };
         if is_owed {
-            Uplink::wait(&mut uplink.owed, &mut uplink.refused[1], payload.mark());
+            Uplink::wait(&mut uplink.due, &mut uplink.refused[1], payload.mark());
         }
         if first {
             rules::challenged(words.basic, challenge.at, sink);
@@ -218,7 +218,7 @@ pub(super) fn secure<S: Sink>(
         return;
     }
     if is_owed {
-        Uplink::wait(&mut uplink.owed, &mut uplink.refused[1], payload.mark());
+        Uplink::wait(&mut uplink.due, &mut uplink.refused[1], payload.mark());
     }
     if let Some(first) = uplink.first.take() {
         sink.answers(Reply::to(first.frame, first.time));
@@ -231,12 +231,12 @@ pub(super) fn secure<S: Sink>(
         return;
     }
     let Some((port, _)) = uplink.beat else { return };
-    let standing = cx.shared.standing(&pair(payload.to, port, payload.from), most);
-    if let Ok(standing) = standing
-        && standing.validated
-        && payload.time.since(standing.latest) <= *cx.settings.protocols.gamespy1.heartbeat.end()
+    let record = cx.shared.record(&pair(payload.to, port, payload.from), most);
+    if let Ok(record) = record
+        && record.validated
+        && payload.time.since(record.latest) <= *cx.settings.protocols.gamespy1.heartbeat.end()
     {
-        standing.challenged = true;
+        record.challenged = true;
         rules::rechallenged(true, challenge.at, sink);
     }
 }
@@ -253,18 +253,18 @@ pub(super) fn validate<S: Sink>(
     let uplink = cx.conversation.uplink();
     uplink.met = true;
     uplink.challenged.take_if(|side| *side == payload.side);
-    let owed = uplink.owed.take_if(|mark| mark.side != payload.side).is_some();
+    let due = uplink.due.take_if(|mark| mark.side != payload.side).is_some();
     if let Some(given) = &mut uplink.given
         && given.mark.side != payload.side
         && !std::mem::replace(&mut given.answered, true)
     {
         sink.answers(Reply::to(given.mark.frame, given.mark.time));
     }
-    uplink.unasked = (!owed).then_some(payload.time);
+    uplink.unasked = (!due).then_some(payload.time);
     // A key missing in the response to a challenge is not a fault of its heartbeat.
-    let heartbeat = words.heartbeat.filter(|_| !owed || words.gamename.is_some());
-    let said = heartbeat.map(|_| layout(words, sink));
-    if owed && said != Some(None) {
+    let heartbeat = words.heartbeat.filter(|_| !due || words.gamename.is_some());
+    let announced = heartbeat.map(|_| layout(words, sink));
+    if due && announced != Some(None) {
         let missing = match (words.heartbeat, words.gamename) {
             (None, _) => Some("heartbeat"),
             (_, None) => Some("gamename"),
@@ -276,13 +276,13 @@ pub(super) fn validate<S: Sink>(
             rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
         }
     }
-    if let Some(Some(said)) = said {
+    if let Some(Some(announced)) = announced {
         let at = words.heartbeat.unwrap_or(code).at;
         match &uplink.beat {
             Some((port, game)) if uplink.server == Some(payload.side) => {
                 let neighbour = uplink.neighbour.as_ref().map(|(port, game)| (*port, &**game));
-                let neighbour = neighbour.filter(|neighbour| *neighbour == said);
-                rules::same_server(neighbour.unwrap_or((*port, game)), said, at, sink);
+                let neighbour = neighbour.filter(|neighbour| *neighbour == announced);
+                rules::same_server(neighbour.unwrap_or((*port, game)), announced, at, sink);
             }
             None if !cx.flow.began => rules::heartbeat_unseen(&payload.mark(), sink),
             _ => {}
@@ -296,15 +296,15 @@ pub(super) fn validate<S: Sink>(
     if !is_whole && uplink.challenges.are_unseen() && codes::is_known(game, code, cx.settings) {
         rules::challenge_unseen(&payload.mark(), sink);
     }
-    let port = said.flatten().map(|said| said.0).or(beat.map(|beat| beat.0));
+    let port = announced.flatten().map(|announced| announced.0).or(beat.map(|beat| beat.0));
     let Some(port) = port.filter(|_| !uplink.challenges.is_empty()) else { return };
     if worth == ValidateResult::Wrong {
         registers(payload, port, RegistrationStep::Refused, sink);
         return;
     }
     registers(payload, port, RegistrationStep::Validated, sink);
-    if let Ok(standing) = cx.shared.standing(&pair(payload.from, port, payload.to), most) {
-        standing.validated = true;
+    if let Ok(record) = cx.shared.record(&pair(payload.from, port, payload.to), most) {
+        record.validated = true;
     }
 }
 
@@ -361,7 +361,7 @@ pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
         }
         cx.shared.waits(&pair, server.port(), false, most);
     }
-    if let Some(mark) = uplink.owed.take_if(is_due) {
+    if let Some(mark) = uplink.due.take_if(is_due) {
         rules::challenge_ignored(evidence(&mark, owed_refused), &mark, sink);
     }
 }

@@ -147,18 +147,18 @@ impl Conversation {
     /// room. `verified`: whether its challenge is correct, if known.
     pub(super) fn ask(
         &mut self,
-        said: &RequestSummary,
+        summary: &RequestSummary,
         verified: Option<bool>,
         payload: &Payload<'_>,
         settings: &Settings,
     ) -> (Sending, Option<Removed<Asked>>) {
-        let Some(timestamp) = said.timestamp.map(u32::to_le_bytes) else {
+        let Some(timestamp) = summary.timestamp.map(u32::to_le_bytes) else {
             return (Sending::New, None);
         };
-        let (kind, form) = (said.kind, said.form);
-        let is_owed = said.sound && verified != Some(false);
+        let (kind, form) = (summary.kind, summary.form);
+        let is_due = summary.sound && verified != Some(false);
         let asked = Asked { kind, form, timestamp, verified };
-        let mut asked = Request::new(asked, payload.mark(), is_owed);
+        let mut asked = Request::new(asked, payload.mark(), is_due);
         asked.flags.set(RequestFlags::LOST, payload.lost);
         let is_challenge = kind == PacketKind::Challenge;
         let goes_on = !is_challenge

@@ -17,27 +17,27 @@ const BLANK: [u8; 9] = [0; 9];
 
 /// Decodes packets 1 and 3, from a client. `given`: the challenge that it was given last.
 pub(super) fn request<S: Sink>(bytes: &[u8], given: Option<i32>, sink: &mut S) -> RequestSummary {
-    let mut said = RequestSummary::default();
+    let mut summary = RequestSummary::default();
     decode(bytes, &ENDINGS, sink, |r| {
         let magic = u16::from_be_bytes(*r.peek().first_chunk().ok_or(Cut::Short)?);
         let at = r.leaf(&f::MAGIC, 2, 0);
-        said.sound = rules::magic(magic, at, r.sink);
+        summary.sound = rules::magic(magic, at, r.sink);
         if r.is_empty() {
-            said.sound = said.sound && rules::request_type(None, r.here(), r.sink);
+            summary.sound = summary.sound && rules::request_type(None, r.here(), r.sink);
             return Ok(());
         }
         let kind = r.u8(&f::REQUEST_TYPE)?;
-        said.sound = said.sound && rules::request_type(Some(kind.value), kind.at, r.sink);
+        summary.sound = summary.sound && rules::request_type(Some(kind.value), kind.at, r.sink);
         match kind.value {
-            CHALLENGE => challenge_request(r, &mut said),
-            INFO => info_request(r, given, &mut said),
+            CHALLENGE => challenge_request(r, &mut summary),
+            INFO => info_request(r, given, &mut summary),
             _ => {
                 leftover(r, &f::BODY);
                 Ok(())
             }
         }
     });
-    said
+    summary
 }
 
 /// All remaining bytes as one field.
@@ -48,11 +48,14 @@ fn leftover<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field) {
 }
 
 /// "Packet 1: Initial request".
-fn challenge_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut RequestSummary) -> Result<(), Cut> {
-    said.kind = PacketKind::Challenge;
+fn challenge_request<S: Sink>(
+    r: &mut Reader<'_, S>,
+    summary: &mut RequestSummary,
+) -> Result<(), Cut> {
+    summary.kind = PacketKind::Challenge;
     let after = r.peek().get(4..);
-    said.sound = said.sound && rules::challenge_request_length(r.at(), after, r);
-    said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?.value);
+    summary.sound = summary.sound && rules::challenge_request_length(r.at(), after, r);
+    summary.timestamp = Some(r.u32_be(&f::TIMESTAMP)?.value);
     leftover(r, &f::PADDING);
     Ok(())
 }
@@ -61,24 +64,24 @@ fn challenge_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut RequestSummary) 
 fn info_request<S: Sink>(
     r: &mut Reader<'_, S>,
     given: Option<i32>,
-    said: &mut RequestSummary,
+    summary: &mut RequestSummary,
 ) -> Result<(), Cut> {
-    said.kind = PacketKind::Info;
+    summary.kind = PacketKind::Info;
     if r.rest() < 4 {
-        said.sound =
-            said.sound && rules::request_tail(RequestForm::Other, r.peek(), r.here(), r.sink);
+        summary.sound =
+            summary.sound && rules::request_tail(RequestForm::Other, r.peek(), r.here(), r.sink);
     }
-    said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?.value);
+    summary.timestamp = Some(r.u32_be(&f::TIMESTAMP)?.value);
     let (form, with_challenge) = request_form(r.peek(), given);
-    said.form = form;
+    summary.form = form;
     if with_challenge {
-        said.challenge = Some(r.i32_be(&f::CHALLENGE)?);
+        summary.challenge = Some(r.i32_be(&f::CHALLENGE)?);
     }
     let tail = r.peek();
     let at = Span::new(r.at(), r.at() + tail.len());
     leftover(r, &f::TAIL);
     r.leaf(&f::FORM, 0, form as u64);
-    said.sound = said.sound && rules::request_tail(form, tail, at, r.sink);
+    summary.sound = summary.sound && rules::request_tail(form, tail, at, r.sink);
     Ok(())
 }
 
@@ -112,7 +115,7 @@ pub(super) fn request_form(rest: &[u8], given: Option<i32>) -> (RequestForm, boo
 
 /// Decodes packet 2: "First response".
 pub(super) fn challenge_response<S: Sink>(bytes: &[u8], sink: &mut S) -> ResponseSummary {
-    let mut said = ResponseSummary::default();
+    let mut summary = ResponseSummary::default();
     decode(bytes, &ENDINGS, sink, |r| {
         r.u8(&f::RESPONSE_TYPE)?;
         let whole = r.rest() > 4;
@@ -120,16 +123,16 @@ pub(super) fn challenge_response<S: Sink>(bytes: &[u8], sink: &mut S) -> Respons
             let end = bytes.len();
             rules::challenge_number(None, &[], Span::new(end, end), r.sink);
         }
-        said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?);
+        summary.timestamp = Some(r.u32_be(&f::TIMESTAMP)?);
         if !whole {
             return Ok(());
         }
         let field = r.peek();
         let at = Span::new(r.at(), r.at() + field.len());
         let length = field.iter().position(|&byte| byte == 0);
-        said.challenge = length.and_then(|length| decimal(field.get(..length)?));
-        rules::challenge_number(said.challenge, field, at, r.sink);
-        if let (Some(number), Some(length)) = (said.challenge, length) {
+        summary.challenge = length.and_then(|length| decimal(field.get(..length)?));
+        rules::challenge_number(summary.challenge, field, at, r.sink);
+        if let (Some(number), Some(length)) = (summary.challenge, length) {
             rules::challenge_width(field, length, at, r.sink);
             r.leaf(&f::CHALLENGE, length + 1, i64::from(number) as u64);
         } else {
@@ -138,7 +141,7 @@ pub(super) fn challenge_response<S: Sink>(bytes: &[u8], sink: &mut S) -> Respons
         leftover(r, &f::PADDING);
         Ok(())
     });
-    said
+    summary
 }
 
 /// Decodes nothing.
@@ -209,10 +212,10 @@ pub(super) fn info_response<S: Sink>(
     known: DecodeContext,
     sink: &mut S,
 ) -> ResponseSummary {
-    let mut said = ResponseSummary::default();
+    let mut summary = ResponseSummary::default();
     decode(bytes, &ENDINGS, sink, |r| {
         r.u8(&f::RESPONSE_TYPE)?;
-        said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?);
+        summary.timestamp = Some(r.u32_be(&f::TIMESTAMP)?);
         match Header::of(bytes) {
             Some(header) => {
                 let splitnum = splitnum(r)?;
@@ -225,10 +228,10 @@ pub(super) fn info_response<S: Sink>(
                     r.leaf(&f::LAST, 0, header.last.into());
                 }
                 r.u8(&f::SECTION)?;
-                response::split(r, bytes, header.section, known, &mut said)
+                response::split(r, bytes, header.section, known, &mut summary)
             }
-            None => response::unsplit(r, known, &mut said),
+            None => response::unsplit(r, known, &mut summary),
         }
     });
-    said
+    summary
 }

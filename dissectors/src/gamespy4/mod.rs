@@ -115,8 +115,12 @@ impl Protocol for GameSpy4 {
                 let number = rest.strip_prefix(b"splitnum\0").and_then(<[u8]>::first);
                 let last_part = number.map(|number| number & 0x80 != 0);
                 let known = DecodeContext { form: None, checks: false };
-                let said = decode::info_response(bytes, known, &mut Blind);
-                Outline { last_part, game_port: said.game_port, ..Outline::of(&m::INFO_RESPONSE) }
+                let summary = decode::info_response(bytes, known, &mut Blind);
+                Outline {
+                    last_part,
+                    game_port: summary.game_port,
+                    ..Outline::of(&m::INFO_RESPONSE)
+                }
             }
             _ => return None,
         })
@@ -168,8 +172,8 @@ impl Protocol for GameSpy4 {
         match DatagramKind::of(cx.conversation, payload) {
             DatagramKind::Request => {
                 let latest = cx.conversation.given().first().copied();
-                let said = decode::request(payload.bytes, latest, sink);
-                sink.end(request_message(said.kind), payload);
+                let summary = decode::request(payload.bytes, latest, sink);
+                sink.end(request_message(summary.kind), payload);
             }
             DatagramKind::Challenge => {
                 decode::challenge_response(payload.bytes, sink);
@@ -218,12 +222,14 @@ impl DatagramKind {
             Some(&packet::CHALLENGE) if from_server => DatagramKind::Challenge,
             Some(&packet::INFO) if from_server => DatagramKind::Info,
             Some(_) if from_server => match packet::response_after_any_type(bytes) {
-                Some((PacketKind::Challenge, said))
-                    if conversation.waits(PacketKind::Challenge, said) =>
+                Some((PacketKind::Challenge, summary))
+                    if conversation.waits(PacketKind::Challenge, summary) =>
                 {
                     DatagramKind::Challenge
                 }
-                Some((PacketKind::Info, said)) if conversation.waits(PacketKind::Info, said) => {
+                Some((PacketKind::Info, summary))
+                    if conversation.waits(PacketKind::Info, summary) =>
+                {
                     DatagramKind::Info
                 }
                 _ => DatagramKind::Unknown,
@@ -236,8 +242,8 @@ impl DatagramKind {
 /// A client's request.
 fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
     let latest = cx.conversation.given().first().copied();
-    let said = decode::request(payload.bytes, latest, sink);
-    let verified = match said {
+    let summary = decode::request(payload.bytes, latest, sink);
+    let verified = match summary {
         RequestSummary { kind: PacketKind::Info, sound: true, challenge, .. } => {
             challenge_first(cx, challenge, payload, sink);
             verified(cx, challenge, payload, sink)
@@ -245,10 +251,10 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
         _ => None,
     };
     // Nor is a response due if no challenge was given before.
-    let proven = said.kind != PacketKind::Info || verified.is_some();
-    let asked = RequestSummary { sound: said.sound && proven, ..said };
-    if let Some(challenge) = said.challenge.filter(|_| verified != Some(true))
-        && let Some(timestamp) = said.timestamp
+    let proven = summary.kind != PacketKind::Info || verified.is_some();
+    let asked = RequestSummary { sound: summary.sound && proven, ..summary };
+    if let Some(challenge) = summary.challenge.filter(|_| verified != Some(true))
+        && let Some(timestamp) = summary.timestamp
     {
         cx.conversation.claimed(timestamp, challenge.value);
     }
@@ -258,28 +264,28 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
         unanswered(cx, &overdue, payload.time, sink);
     }
     cx.conversation.set_client(payload.side);
-    if said.kind != PacketKind::Unknown {
-        sink.asks(request_message(said.kind).label, payload);
+    if summary.kind != PacketKind::Unknown {
+        sink.asks(request_message(summary.kind).label, payload);
     }
-    sink.end(request_message(said.kind), payload);
+    sink.end(request_message(summary.kind), payload);
 }
 
 /// Whether the challenge is correct, if known: it may be an older one than are stored.
 fn verified<S: Sink>(
     cx: &Context<'_, GameSpy4>,
-    said: Option<Read<i32>>,
+    summary: Option<Read<i32>>,
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> Option<bool> {
     let given = cx.conversation.given();
-    let is_older =
-        cx.conversation.was_given_more() && said.is_some_and(|said| !given.contains(&said.value));
+    let is_older = cx.conversation.was_given_more()
+        && summary.is_some_and(|summary| !given.contains(&summary.value));
     sink.evidence(Evidence { lost: payload.lost || is_older, ..cx.flow.evidence() });
-    let verified = rules::challenge(given, said, cx.flow.began, sink);
+    let verified = rules::challenge(given, summary, cx.flow.began, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     // A challenge that was never given is wrong, if the beginning of the conversation was recorded.
     let never_given =
-        !cx.conversation.was_given_any() && said.is_some() && cx.flow.began && !payload.lost;
+        !cx.conversation.was_given_any() && summary.is_some() && cx.flow.began && !payload.lost;
     verified.filter(|_| !is_older).or(never_given.then_some(false))
 }
 
@@ -287,17 +293,19 @@ fn verified<S: Sink>(
 /// proven only when a packet from the server shows that its direction was recorded.
 fn challenge_first<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    said: Option<Read<i32>>,
+    summary: Option<Read<i32>>,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
     let given = cx.conversation.was_given_any();
     let server_seen = cx.flow.seen[payload.side.other().index()];
     let reported_later = !given && cx.flow.began && !server_seen && !payload.lost;
-    let early =
-        EarlyRequest { challenge: said.map_or(0, |said| said.value), mark: payload.mark().into() };
+    let early = EarlyRequest {
+        challenge: summary.map_or(0, |summary| summary.value),
+        mark: payload.mark().into(),
+    };
     if !reported_later || !cx.conversation.came_early(early) {
-        rules::challenge_first(given, said, sink);
+        rules::challenge_first(given, summary, sink);
     }
 }
 
@@ -314,8 +322,8 @@ fn check_early<S: Sink>(
     let is_challenge =
         spoken.is_some_and(|payload| payload.bytes.first() == Some(&packet::CHALLENGE));
     let spoken = spoken.filter(|_| !early.is_empty()).map(|payload| {
-        let said = is_challenge.then(|| decode::challenge_response(payload.bytes, &mut Blind));
-        (said.and_then(|said| said.challenge), payload.time)
+        let summary = is_challenge.then(|| decode::challenge_response(payload.bytes, &mut Blind));
+        (summary.and_then(|summary| summary.challenge), payload.time)
     });
     for EarlyRequest { challenge, mark } in early {
         let mark = mark.get();
@@ -346,14 +354,14 @@ fn challenge_response<S: Sink>(
     sink: &mut S,
 ) {
     cx.conversation.set_client(payload.side.other());
-    let said = decode::challenge_response(payload.bytes, sink);
-    if answers(cx, (PacketKind::Challenge, None), &said, payload, sink) {
+    let summary = decode::challenge_response(payload.bytes, sink);
+    if answers(cx, (PacketKind::Challenge, None), &summary, payload, sink) {
         cx.conversation.done_challenge(payload.bytes);
     }
-    if said.challenge.is_none() {
+    if summary.challenge.is_none() {
         cx.conversation.give_unreadable();
     }
-    if let Some(challenge) = said.challenge {
+    if let Some(challenge) = summary.challenge {
         cx.conversation.give(challenge);
         // The GameSpy SDK always gives 0.
         if challenge != 0 {
@@ -424,18 +432,18 @@ fn whole<S: Sink>(
     sink: &mut S,
 ) -> bool {
     let header = Header::of(payload.bytes);
-    let said = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
-    let timestamp = joined_by.or(said.map(|bytes| u32::from_be_bytes(*bytes)));
+    let summary = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
+    let timestamp = joined_by.or(summary.map(|bytes| u32::from_be_bytes(*bytes)));
     let form = timestamp.and_then(|timestamp| cx.conversation.form(timestamp));
-    let said = decode::info_response(payload.bytes, DecodeContext { form, checks: true }, sink);
+    let summary = decode::info_response(payload.bytes, DecodeContext { form, checks: true }, sink);
     if header.is_some() && form != Some(RequestForm::JustCause) {
         rules::packets_whole(sink);
     }
-    if !said.other_game && cx.conversation.checks_port() {
+    if !summary.other_game && cx.conversation.checks_port() {
         rules::query_port(payload.from.port(), sink);
     }
-    sink.announces(said.game_port, payload);
-    let asked = answers(cx, (PacketKind::Info, joined_by), &said, payload, sink);
+    sink.announces(summary.game_port, payload);
+    let asked = answers(cx, (PacketKind::Info, joined_by), &summary, payload, sink);
     sink.end(&m::INFO_RESPONSE, payload);
     asked
 }
@@ -444,11 +452,11 @@ fn whole<S: Sink>(
 fn answers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     (kind, joined_by): (PacketKind, Option<u32>),
-    said: &ResponseSummary,
+    summary: &ResponseSummary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> bool {
-    let Some(timestamp) = said.timestamp else { return false };
+    let Some(timestamp) = summary.timestamp else { return false };
     let what = if kind == PacketKind::Info { "info" } else { "challenge" };
     let repeated = joined_by.unwrap_or(timestamp.value);
     let asked = match cx.conversation.answer(kind, repeated, payload.bytes) {
@@ -473,7 +481,7 @@ fn answers<S: Sink>(
         ResponseMatch::Nothing if !cx.flow.seen[payload.side.other().index()] => {
             let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
             let response = (what, kind as u8, timestamp.value);
-            let given = said.challenge.filter(|_| kind == PacketKind::Challenge);
+            let given = summary.challenge.filter(|_| kind == PacketKind::Challenge);
             rules::asked_of_another(response, given, evidence, payload.seen(), sink);
             return false;
         }

@@ -44,7 +44,7 @@ pub(super) fn split<S: Sink>(
     bytes: &[u8],
     section: u8,
     known: DecodeContext,
-    said: &mut ResponseSummary,
+    summary: &mut ResponseSummary,
 ) -> Result<(), Cut> {
     let mut properties = Properties::default();
     let mut layout = PacketLayout::default();
@@ -57,7 +57,7 @@ pub(super) fn split<S: Sink>(
         _ if properties.other_game => RequestForm::Split,
         _ => RequestForm::Ut3,
     };
-    finish(r, form, known, &mut properties, &layout, said);
+    finish(r, form, known, &mut properties, &layout, summary);
     read
 }
 
@@ -68,11 +68,11 @@ fn finish<S: Sink>(
     known: DecodeContext,
     properties: &mut Properties<'_>,
     layout: &PacketLayout,
-    said: &mut ResponseSummary,
+    summary: &mut ResponseSummary,
 ) {
     r.leaf(&f::FORM, 0, form as u64);
-    said.other_game = form != RequestForm::Ut3;
-    said.game_port = properties.game_port;
+    summary.other_game = form != RequestForm::Ut3;
+    summary.game_port = properties.game_port;
     if known.checks {
         rules::pairs_complete(layout, r.sink);
         properties.check(layout.is_in_pairs(), r.sink);
@@ -362,7 +362,7 @@ fn just_cause_players<S: Sink>(
 pub(super) fn unsplit<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     known: DecodeContext,
-    said: &mut ResponseSummary,
+    summary: &mut ResponseSummary,
 ) -> Result<(), Cut> {
     if known.checks && matches!(known.form, Some(RequestForm::Ut3 | RequestForm::MinecraftFull)) {
         rules::no_splitnum(r.here(), r.sink);
@@ -376,7 +376,7 @@ pub(super) fn unsplit<'a, S: Sink>(
     } else {
         unsplit_sections(r, known, &mut properties, &mut layout)
     };
-    finish(r, form, known, &mut properties, &layout, said);
+    finish(r, form, known, &mut properties, &layout, summary);
     read
 }
 

@@ -162,7 +162,7 @@ pub struct Exchange {
     /// How often the request was sent.
     pub tries: u8,
     /// A response to the request is due.
-    pub owed: bool,
+    pub due: bool,
     /// The parts, if only some parts of a response are on this flow.
     pub parts: Option<PartsFound>,
     /// The evidence at this message.
@@ -211,8 +211,8 @@ impl Exchange {
         evidence: Evidence,
     ) -> Exchange {
         let (name, id, challenge, tries) = (Name(name), None, None, 1);
-        let (owed, parts) = (true, None);
-        Exchange { rules, name, kinds, id, challenge, began, tries, owed, parts, evidence }
+        let (due, parts) = (true, None);
+        Exchange { rules, name, kinds, id, challenge, began, tries, due, parts, evidence }
     }
 }
 

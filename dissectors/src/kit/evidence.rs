@@ -8,7 +8,7 @@ use crate::kit::{Mark, NeededEvidence, Rule, Severity, Span};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The user states that the capture is complete.
-    pub vouched: bool,
+    pub complete: bool,
     /// The flow's first packet opens a conversation.
     pub began: bool,
     /// The recording itself lost something that touches the message.
@@ -34,11 +34,11 @@ impl Evidence {
             NeededEvidence::Message => true,
             NeededEvidence::Interval => !self.lossy,
             NeededEvidence::Beginning => {
-                !self.lossy && (self.vouched || self.began && self.asked_party_seen)
+                !self.lossy && (self.complete || self.began && self.asked_party_seen)
             }
             NeededEvidence::Response => {
                 self.refused
-                    || !self.lossy && (self.vouched || self.waited && self.asked_party_seen)
+                    || !self.lossy && (self.complete || self.waited && self.asked_party_seen)
             }
         }
     }

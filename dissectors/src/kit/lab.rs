@@ -34,7 +34,7 @@ pub(crate) struct Lab<P: Protocol, S> {
     shared: P::SharedState,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
-    pub(crate) vouched: bool,
+    pub(crate) complete: bool,
     /// Only datagrams that are claimed by their content are taken.
     pub(crate) claims: bool,
     pub(crate) frame: u64,
@@ -91,7 +91,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             shared: P::SharedState::default(),
             settings: Settings::default(),
             budget: Budget::new(64 << 20),
-            vouched: false,
+            complete: false,
             claims: false,
             frame: 0,
             now: Time::default(),
@@ -122,7 +122,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             flow.facts.silence = self.now.since(flow.last).unsigned_abs();
         }
         let (conversation, facts) = (&mut flow.conversation, flow.facts);
-        self.sink.evidence(Evidence { vouched: self.vouched, ..Evidence::default() });
+        self.sink.evidence(Evidence { complete: self.complete, ..Evidence::default() });
         let mut cx = Context {
             conversation,
             shared: &mut self.shared,
@@ -202,7 +202,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     ) -> &mut Lab<P, S> {
         let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
         self.arrives(time);
-        let (frame, now, vouched) = (self.frame, self.now, self.vouched);
+        let (frame, now, complete) = (self.frame, self.now, self.complete);
         let usual = |end: SocketAddr| P::INFO.ports.contains(&end.port());
         let ends = if from < to { [from, to] } else { [to, from] };
         let known = self.flows.contains_key(&(Transport::Udp as u8, ends));
@@ -236,7 +236,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         flow.facts.seen[payload.side.index()] = true;
         flow.facts.silence = now.since(std::mem::replace(&mut flow.last, now)).unsigned_abs();
         let facts = flow.facts;
-        self.sink.evidence(Evidence { vouched, lost, ..facts.evidence() });
+        self.sink.evidence(Evidence { complete, lost, ..facts.evidence() });
         let flow = self.flows.get_mut(&(Transport::Udp as u8, ends)).unwrap();
         let mut cx = Context {
             conversation: &mut flow.conversation,
@@ -362,8 +362,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     ) {
         let ends = if from < to { [from, to] } else { [to, from] };
         let flow = self.flows.get_mut(&(Transport::Tcp as u8, ends)).unwrap();
-        let (vouched, lost) = (self.vouched, self.loses);
-        self.sink.evidence(Evidence { vouched, lost, ..flow.facts.evidence() });
+        let (complete, lost) = (self.complete, self.loses);
+        self.sink.evidence(Evidence { complete, lost, ..flow.facts.evidence() });
         let mut cx = Context {
             conversation: &mut flow.conversation,
             shared: &mut self.shared,

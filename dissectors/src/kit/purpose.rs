@@ -133,7 +133,7 @@ pub struct Masters {
     pub banned: Option<(&'static str, u64)>,
     /// The TCP port of a master that speaks first in a connection.
     pub greets_at: Option<u16>,
-    /// The key and the value in [`ListFilter::said`] of a server that is not for the public.
+    /// The key and the value in [`ListFilter::description`] of a server that is not for the public.
     pub lan_only: Option<(&'static str, &'static str)>,
 }
 
@@ -141,7 +141,7 @@ pub struct Masters {
 #[derive(Clone, Copy, Debug)]
 pub struct ListFilter {
     /// The map in a [`Purpose::ChallengeResponse`] in which the server describes itself.
-    pub said: &'static str,
+    pub description: &'static str,
     /// Whether the list includes it, from the values of the fields of [`Masters::narrowed`], in
     /// order, and the server's description of itself. `None`: unknown.
     pub selects: fn(&[Vec<u8>], &KeyLookup<'_>) -> Option<bool>,

@@ -128,8 +128,8 @@ impl RuleResults {
     }
 
     /// Whether the user states that the whole capture is complete.
-    pub const fn is_vouched(&self) -> bool {
-        self.evidence.vouched
+    pub const fn is_complete(&self) -> bool {
+        self.evidence.complete
     }
 
     /// The results of all rules.
@@ -150,7 +150,7 @@ impl RuleResults {
     /// The verdict on a breach by an earlier message, if that has its own evidence.
     pub fn verdict(&self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
         let evidence = recalled.map_or(self.evidence, |evidence| Evidence {
-            vouched: evidence.vouched || self.evidence.vouched,
+            complete: evidence.complete || self.evidence.complete,
             lossy: evidence.lossy || self.evidence.lossy,
             ..evidence
         });
@@ -268,8 +268,8 @@ impl Sink for RuleResults {
 
     /// The user's statement is about the whole capture, so it stays in effect.
     fn evidence(&mut self, evidence: Evidence) {
-        let vouched = evidence.vouched || self.evidence.vouched;
-        self.evidence = Evidence { vouched, ..evidence };
+        let complete = evidence.complete || self.evidence.complete;
+        self.evidence = Evidence { complete, ..evidence };
     }
 }
 

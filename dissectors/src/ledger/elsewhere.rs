@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
-use super::{CrossFlowBreach, Detail, KeptRule, UncheckedCounts, Witness};
+use super::{Basis, CrossFlowBreach, Detail, KeptRule, UncheckedCounts};
 use crate::kit::{
     Code, Evidence, Exchange, Map, Role, Rule, SeenMessage, Set, ShortMark, Time, is_of_several,
 };
@@ -57,17 +57,17 @@ struct UsedChallenge {
 }
 
 impl UsedChallenge {
-    fn witness(&self) -> Witness {
+    fn basis(&self) -> Basis {
         let seen = SeenMessage { mark: self.mark.get(), from: self.from.get(), to: self.to.get() };
-        Witness { seen, flow: self.flow, began: self.began, lossy: self.lossy }
+        Basis { seen, flow: self.flow, began: self.began, lossy: self.lossy }
     }
 }
 
 /// Where the details of a breach are stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum RulingPlace {
+pub(super) enum BreachPlace {
     /// Among the full entries.
-    Ruling(u32),
+    Breach(u32),
     Response(u32),
     Request(u32),
     Foreign(u32),
@@ -140,10 +140,10 @@ impl Unmatched {
         self.exchange.parts.is_none_or(|parts| parts.found >= parts.total.into())
     }
 
-    fn witness(&self, from: FlowEnd, to: FlowEnd) -> Witness {
+    fn basis(&self, from: FlowEnd, to: FlowEnd) -> Basis {
         let Evidence { began, lossy, .. } = self.exchange.evidence;
         let seen = SeenMessage { mark: self.mark.get(), from: from.get(), to: to.get() };
-        Witness { seen, flow: self.flow, began, lossy }
+        Basis { seen, flow: self.flow, began, lossy }
     }
 }
 
@@ -193,9 +193,9 @@ impl WaitingRequests {
 /// The results.
 #[derive(Default)]
 pub(super) struct UnmatchedReview {
-    pub(super) rulings: Vec<CrossFlowBreach>,
+    pub(super) breaches: Vec<CrossFlowBreach>,
     /// Other breaches: since there may be very many, their texts are made one by one.
-    pub(super) places: Vec<(u64, Code, RulingPlace)>,
+    pub(super) places: Vec<(u64, Code, BreachPlace)>,
     pub(super) kept: Vec<KeptRule>,
     /// Unsolicited responses, in the order of their time.
     pub(super) unasked: Vec<SeenMessage>,
@@ -212,10 +212,10 @@ impl Elsewhere {
         &mut self,
         exchange: Exchange,
         is_response: bool,
-        witness: &Witness,
+        basis: &Basis,
         most: usize,
     ) -> bool {
-        let SeenMessage { mark, from, to } = witness.seen;
+        let SeenMessage { mark, from, to } = basis.seen;
         let (server, client) = if is_response { (from, to) } else { (to, from) };
         let beyond = &mut self.beyond;
         let (list, rule, counts, lacks) = match is_response {
@@ -227,7 +227,7 @@ impl Elsewhere {
             ),
             false => (
                 &mut self.requests,
-                Some(exchange.rules.answered).filter(|_| exchange.owed),
+                Some(exchange.rules.answered).filter(|_| exchange.due),
                 &mut beyond.requests,
                 &mut beyond.lacks_requests,
             ),
@@ -240,7 +240,7 @@ impl Elsewhere {
             return false;
         }
         let (client, server, mark) = (client.into(), server.into(), mark.into());
-        let (flow, fate, responses) = (witness.flow, Fate::Alone, 0);
+        let (flow, fate, responses) = (basis.flow, Fate::Alone, 0);
         crate::kit::append(
             list,
             Unmatched { client, server, mark, exchange, flow, fate, responses },
@@ -253,7 +253,7 @@ impl Elsewhere {
         &mut self,
         (challenge, evidence): (u32, Evidence),
         (is_accepted, rule): (bool, &'static Rule),
-        witness: &Witness,
+        basis: &Basis,
         most: usize,
     ) -> bool {
         let list = if is_accepted { &mut self.accepted } else { &mut self.foreign };
@@ -261,7 +261,7 @@ impl Elsewhere {
             self.beyond.challenges.add(rule, evidence);
             return false;
         }
-        let Witness { seen: SeenMessage { mark, from, to }, flow, began, lossy } = *witness;
+        let Basis { seen: SeenMessage { mark, from, to }, flow, began, lossy } = *basis;
         let (from, to, mark) = (from.into(), to.into(), mark.into());
         let used = UsedChallenge { challenge, rule, evidence, from, to, mark, flow, began, lossy };
         crate::kit::append(list, used);
@@ -310,7 +310,7 @@ impl Elsewhere {
         let lacks = &self.beyond;
         if lacks.lacks_requests {
             // The response may belong to a request to its own sender.
-            review.rulings.iter_mut().for_each(|ruling| ruling.evidence.lost = true);
+            review.breaches.iter_mut().for_each(|breach| breach.evidence.lost = true);
             review.unasked.clear();
         }
         let any = lacks.lacks_requests || lacks.lacks_responses;
@@ -341,9 +341,9 @@ impl Elsewhere {
     fn check(&self, review: &mut UnmatchedReview) {
         for (at, response) in (0..).zip(&self.responses).filter(|(_, it)| it.fate != Fate::Matched)
         {
-            let seen = response.witness(response.server, response.client).seen;
+            let seen = response.basis(response.server, response.client).seen;
             if let Some(rule) = response.exchange.rules.asked_for {
-                review.places.push((seen.mark.frame, rule.code, RulingPlace::Response(at)));
+                review.places.push((seen.mark.frame, rule.code, BreachPlace::Response(at)));
             }
             if response.fate == Fate::Alone {
                 review.unasked.push(seen);
@@ -351,10 +351,10 @@ impl Elsewhere {
         }
         review.unasked.sort_by_key(|seen| (seen.mark.time, seen.mark.frame));
         for (at, request) in (0..).zip(&self.requests) {
-            let Exchange { rules, owed, challenge, .. } = request.exchange;
+            let Exchange { rules, due, challenge, .. } = request.exchange;
             let (client, server) = (request.client.get(), request.server.get());
             let is_good = |challenge| self.moved.contains(&(client.ip(), server, challenge));
-            if !owed && !challenge.is_some_and(is_good) {
+            if !due && !challenge.is_some_and(is_good) {
                 continue;
             }
             if request.fate == Fate::Matched && request.is_whole() {
@@ -362,7 +362,7 @@ impl Elsewhere {
                 continue;
             }
             let frame = request.mark.get().frame;
-            review.places.push((frame, rules.answered.code, RulingPlace::Request(at)));
+            review.places.push((frame, rules.answered.code, BreachPlace::Request(at)));
         }
         for (at, used) in (0..).zip(&self.foreign) {
             let to = used.to.get();
@@ -372,7 +372,7 @@ impl Elsewhere {
                 review.places.push((
                     used.mark.get().frame,
                     used.rule.code,
-                    RulingPlace::Foreign(at),
+                    BreachPlace::Foreign(at),
                 ));
             }
         }
@@ -381,7 +381,7 @@ impl Elsewhere {
                 review.places.push((
                     used.mark.get().frame,
                     used.rule.code,
-                    RulingPlace::Accepted(at),
+                    BreachPlace::Accepted(at),
                 ));
             }
         }
@@ -393,7 +393,7 @@ impl Elsewhere {
     }
 
     /// The full text of a breach.
-    pub(super) fn ruling(&self, place: RulingPlace) -> Option<CrossFlowBreach> {
+    pub(super) fn breach(&self, place: BreachPlace) -> Option<CrossFlowBreach> {
         let at = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
         let open = |open: &Unmatched, may_be_matched: bool| {
             let lost = open.exchange.evidence.lost || open.fate == Fate::Perhaps || may_be_matched;
@@ -404,40 +404,40 @@ impl Elsewhere {
             let lost = used.evidence.lost || lacks_responses || lacks_requests;
             Evidence { lost, ..used.evidence }
         };
-        let (rule, evidence, witness, speaker, detail) = match place {
-            RulingPlace::Ruling(_) => return None,
-            RulingPlace::Response(place) => {
+        let (rule, evidence, basis, speaker, detail) = match place {
+            BreachPlace::Breach(_) => return None,
+            BreachPlace::Response(place) => {
                 let it = self.responses.get(at(place))?;
                 let (rule, name) = (it.exchange.rules.asked_for?, it.exchange.name);
-                let witness = it.witness(it.server, it.client);
+                let basis = it.basis(it.server, it.client);
                 {
                     let detail =
                         it.exchange.parts.map_or(Detail::Unasked(name.0), Detail::Incomplete);
-                    (rule, open(it, lacks_requests), witness, Role::Server, detail)
+                    (rule, open(it, lacks_requests), basis, Role::Server, detail)
                 }
             }
-            RulingPlace::Request(place) => {
+            BreachPlace::Request(place) => {
                 let it = self.requests.get(at(place))?;
                 let (rule, name) = (it.exchange.rules.answered, it.exchange.name);
-                let witness = it.witness(it.client, it.server);
+                let basis = it.basis(it.client, it.server);
                 {
                     let detail =
                         it.exchange.parts.map_or(Detail::Unanswered(name.0), Detail::Incomplete);
-                    (rule, open(it, lacks_responses), witness, Role::Client, detail)
+                    (rule, open(it, lacks_responses), basis, Role::Client, detail)
                 }
             }
-            RulingPlace::Foreign(place) => {
+            BreachPlace::Foreign(place) => {
                 let it = self.foreign.get(at(place))?;
                 let detail = Detail::Foreign(it.challenge as i32);
-                (it.rule, used(it), it.witness(), Role::Client, detail)
+                (it.rule, used(it), it.basis(), Role::Client, detail)
             }
-            RulingPlace::Accepted(place) => {
+            BreachPlace::Accepted(place) => {
                 let it = self.accepted.get(at(place))?;
                 let detail = Detail::Accepted(it.challenge as i32);
-                (it.rule, used(it), it.witness(), Role::Server, detail)
+                (it.rule, used(it), it.basis(), Role::Server, detail)
             }
         };
-        let breach = CrossFlowBreach::of(rule, evidence, witness, speaker, detail);
+        let breach = CrossFlowBreach::of(rule, evidence, basis, speaker, detail);
         Some(CrossFlowBreach { of_flow: true, ..breach })
     }
 }
@@ -546,12 +546,12 @@ fn take(
         let lossy = request.exchange.evidence.lossy;
         let Exchange { rules, name, evidence, .. } = response.exchange;
         let evidence = Evidence { lossy: lossy || evidence.lossy, ..evidence };
-        let witness = response.witness(response.server, response.client);
-        let from = witness.seen.from;
+        let basis = response.basis(response.server, response.client);
+        let from = basis.seen.from;
         let detail = Detail::Text(format!("{name} comes from {from}, asked was {asked}"));
         let (rule, speaker) = (rules.from_asked, Role::Server);
-        let breach = CrossFlowBreach::of(rule, evidence, witness, speaker, detail);
-        review.rulings.push(CrossFlowBreach { of_flow: true, ..breach });
+        let breach = CrossFlowBreach::of(rule, evidence, basis, speaker, detail);
+        review.breaches.push(CrossFlowBreach { of_flow: true, ..breach });
     }
     if is_over {
         queue.remove(place, requests);

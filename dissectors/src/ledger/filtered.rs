@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use super::{CrossFlowBreach, Detail, Ledger, Listed, MINUTE, Witness, listed};
+use super::{Basis, CrossFlowBreach, Detail, Ledger, Listed, MINUTE, listed};
 use crate::Id;
 use crate::kit::{Evidence, KeyLookup, ListFilter, Map, Masters, Pair, Pairs, Role, Rule};
 
@@ -37,7 +37,7 @@ struct FilteredList {
     selects: ListFilter,
     /// The values of [`Masters::narrowed`]: the filter, and what is as in a list of all servers.
     asked: Vec<Vec<u8>>,
-    witness: Witness,
+    basis: Basis,
     /// A server that it has is known to be one that was asked for, or not to be one.
     is_compared: bool,
     /// The first server that the filter excludes, and what it says.
@@ -52,15 +52,15 @@ impl FilteredList {
     }
 
     /// Whether the filter includes a server that describes itself so.
-    fn includes(&self, said: &KeyLookup<'_>) -> Option<bool> {
-        (self.selects.selects)(&self.asked, said)
+    fn includes(&self, value_of: &KeyLookup<'_>) -> Option<bool> {
+        (self.selects.selects)(&self.asked, value_of)
     }
 
     /// The values because of which the filter excludes a server: those that are compared with the first
     /// condition that it does not meet.
     fn contradiction(&self, description: &Description<'_>) -> String {
         let looked_up = RefCell::new(Vec::new());
-        let said = |key: &str| {
+        let value_of = |key: &str| {
             let pair = description.pair(key);
             looked_up.borrow_mut().extend(pair);
             pair.map(|pair| pair.text())
@@ -71,7 +71,7 @@ impl FilteredList {
                 *filter = first.to_vec();
             }
             looked_up.borrow_mut().clear();
-            if (self.selects.selects)(&asked, &said) == Some(false) {
+            if (self.selects.selects)(&asked, &value_of) == Some(false) {
                 break;
             }
             rest = rest.get(first.len()..).unwrap_or_default();
@@ -142,9 +142,9 @@ impl Ledger {
         &mut self,
         servers: &[Listed],
         (rule, filter): (&'static Rule, &[u8]),
-        witness: Witness,
+        basis: Basis,
     ) {
-        self.settle_filtered(Some(&witness));
+        self.settle_filtered(Some(&basis));
         let Some((masters, selects)) = masters(rule) else { return };
         if servers.is_empty() || !self.has_room(self.filtered.entries(), |_| false) {
             return;
@@ -152,7 +152,7 @@ impl Ledger {
         let rest = masters.narrowed.iter().skip(1).map(|(_, all)| all.as_bytes().to_vec());
         let asked = std::iter::once(filter.to_vec()).chain(rest).collect();
         let (is_compared, excluded, others) = (false, None, 0);
-        let list = FilteredList { rule, selects, asked, witness, is_compared, excluded, others };
+        let list = FilteredList { rule, selects, asked, basis, is_compared, excluded, others };
         let number = self.filtered.first + self.filtered.lists.len() as u64;
         self.filtered.bytes += filter.len();
         self.filtered.lists.push_back(list);
@@ -167,16 +167,16 @@ impl Ledger {
     }
 
     /// A server describes itself: its first description after a list counts.
-    pub(super) fn described(&mut self, text: &[u8], witness: &Witness) {
-        let (server, time) = (witness.seen.from, witness.seen.mark.time);
+    pub(super) fn described(&mut self, text: &[u8], basis: &Basis) {
+        let (server, time) = (basis.seen.from, basis.seen.mark.time);
         let Some(list) = self.filtered.of(server) else { return };
-        let waited = time.since(list.witness.seen.mark.time);
+        let waited = time.since(list.basis.seen.mark.time);
         if waited > MINUTE {
             return;
         }
         let description = Description::of(text);
-        let said = |key: &str| description.pair(key).map(|pair| pair.text());
-        let Some(is_included) = list.includes(&said) else { return };
+        let value_of = |key: &str| description.pair(key).map(|pair| pair.text());
+        let Some(is_included) = list.includes(&value_of) else { return };
         list.is_compared = true;
         if !is_included && list.excluded.is_none() {
             let waited = waited as f64 / 1e9;
@@ -192,29 +192,29 @@ impl Ledger {
     }
 
     /// Reports the lists that nothing can contradict any more at the time of this list, or all.
-    pub(super) fn settle_filtered(&mut self, now: Option<&Witness>) {
+    pub(super) fn settle_filtered(&mut self, now: Option<&Basis>) {
         let is_over = |list: &FilteredList| {
-            now.is_none_or(|now| now.seen.mark.time.since(list.witness.seen.mark.time) > MINUTE)
+            now.is_none_or(|now| now.seen.mark.time.since(list.basis.seen.mark.time) > MINUTE)
         };
         while self.filtered.lists.front().is_some_and(is_over) {
-            let Some(FilteredList { rule, witness, is_compared, excluded, others, .. }) =
+            let Some(FilteredList { rule, basis, is_compared, excluded, others, .. }) =
                 self.filtered.pop()
             else {
                 return;
             };
             let Some(mut detail) = excluded else {
                 if is_compared {
-                    self.rule(rule, true, witness, Role::Master, String::new);
+                    self.rule(rule, true, basis, Role::Master, String::new);
                 }
                 continue;
             };
             if others > 0 {
                 detail += &format!(", and {others} more");
             }
-            if self.has_room(self.rulings.len(), |_| false) {
+            if self.has_room(self.breaches.len(), |_| false) {
                 let (evidence, detail) = (Evidence::default(), Detail::Text(detail));
-                let breach = CrossFlowBreach::of(rule, evidence, witness, Role::Master, detail);
-                self.rulings.push(CrossFlowBreach { is_note: true, ..breach });
+                let breach = CrossFlowBreach::of(rule, evidence, basis, Role::Master, detail);
+                self.breaches.push(CrossFlowBreach { is_note: true, ..breach });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Ledger, Listed, Witness, listed};
+use super::{Basis, Ledger, Listed, listed};
 use crate::kit::{Evidence, GameName, Host, Role, Rule, Set};
 
 /// Maximum remembered servers of one list.
@@ -12,7 +12,7 @@ pub(super) const LISTED: usize = 1 << 14;
 pub(super) struct ListedServers {
     pub(super) servers: Set<u64>,
     rule: &'static Rule,
-    witness: Witness,
+    basis: Basis,
     queried: bool,
     /// The list is incomplete: the client may have queried a server that is missing.
     is_cut: bool,
@@ -32,8 +32,8 @@ impl Ledger {
     }
 
     /// A client receives a list.
-    pub(super) fn list(&mut self, servers: &[Listed], rule: &'static Rule, witness: Witness) {
-        let client = Host(witness.seen.to.ip());
+    pub(super) fn list(&mut self, servers: &[Listed], rule: &'static Rule, basis: Basis) {
+        let client = Host(basis.seen.to.ip());
         if servers.is_empty()
             || !self.has_room(self.lists.len(), |it| it.lists.contains_key(&client))
         {
@@ -42,7 +42,7 @@ impl Ledger {
         let first = || ListedServers {
             servers: Set::default(),
             rule,
-            witness,
+            basis,
             queried: false,
             is_cut: false,
         };
@@ -50,10 +50,11 @@ impl Ledger {
         if list.queried {
             return;
         }
-        let room = (self.terms.most - self.listed).min(LISTED.saturating_sub(list.servers.len()));
+        let room =
+            (self.settings.most - self.listed).min(LISTED.saturating_sub(list.servers.len()));
         list.servers.reserve(servers.len().min(room));
         for server in servers {
-            if self.listed >= self.terms.most {
+            if self.listed >= self.settings.most {
                 self.full = true;
                 return;
             }
@@ -71,19 +72,19 @@ impl Ledger {
         &mut self,
         servers: &[Listed],
         (rule, game): (&'static Rule, GameName),
-        witness: Witness,
+        basis: Basis,
     ) {
-        let longest = self.terms.listed_longest;
-        let Some(result) = self.registrations.compare(servers, game, &witness.seen, longest) else {
+        let longest = self.settings.listed_longest;
+        let Some(result) = self.registrations.compare(servers, game, &basis.seen, longest) else {
             return;
         };
         match result {
-            Ok(()) => self.rule(rule, true, witness, Role::Master, String::new),
+            Ok(()) => self.rule(rule, true, basis, Role::Master, String::new),
             Err(fault) => {
                 // The heartbeat that it is compared with is in the capture, and so is what followed.
-                let (began, asked_party_seen, lossy) = (true, true, witness.lossy);
+                let (began, asked_party_seen, lossy) = (true, true, basis.lossy);
                 let evidence = Evidence { began, asked_party_seen, lossy, ..Evidence::default() };
-                self.broken(rule, evidence, witness, Role::Master, || fault);
+                self.broken(rule, evidence, basis, Role::Master, || fault);
             }
         }
     }
@@ -97,10 +98,10 @@ impl Ledger {
             let servers = if count == 1 { "the server" } else { "any of the servers" };
             let detail = || format!("the client never queries {servers} that it was listed");
             if list.queried {
-                self.rule(list.rule, true, list.witness, Role::Master, detail);
+                self.rule(list.rule, true, list.basis, Role::Master, detail);
             } else {
                 let evidence = Evidence { lossy: list.is_cut, ..Evidence::default() };
-                self.broken(list.rule, evidence, list.witness, Role::Master, detail);
+                self.broken(list.rule, evidence, list.basis, Role::Master, detail);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::Witness;
+use super::Basis;
 use super::sources::{KINDS, SourceSample};
 use crate::kit::{Mark, Name, Payload, SeenMessage, Time};
 
@@ -75,7 +75,7 @@ pub(super) struct GroupRoom {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct DetailedLoad {
     /// The first request and the time of the last.
-    pub(super) first: Option<Witness>,
+    pub(super) first: Option<Basis>,
     pub(super) last: Time,
     pub(super) requests: u64,
     /// Counts by kind of request.
@@ -107,13 +107,13 @@ impl Load {
         &mut self,
         what: &'static str,
         payload: &Payload<'_>,
-        terms: &LoadTerms,
+        settings: &LoadTerms,
         room: &mut GroupRoom,
     ) -> bool {
         let (source, bytes) = (payload.from.ip(), payload.bytes.len() as u32);
         self.takes(
             &LoadMessage { what: Name(what), source, time: payload.time, bytes, asked: None },
-            terms,
+            settings,
             room,
         )
     }
@@ -124,25 +124,30 @@ impl Load {
         what: &'static str,
         asked: u32,
         payload: &Payload<'_>,
-        terms: &LoadTerms,
+        settings: &LoadTerms,
         room: &mut GroupRoom,
     ) {
         let (source, bytes) = (payload.to.ip(), payload.bytes.len() as u32);
         let asked = Some(asked);
         self.takes(
             &LoadMessage { what: Name(what), source, time: payload.time, bytes, asked },
-            terms,
+            settings,
             room,
         );
     }
 
-    fn takes(&mut self, exchange: &LoadMessage, terms: &LoadTerms, room: &mut GroupRoom) -> bool {
+    fn takes(
+        &mut self,
+        exchange: &LoadMessage,
+        settings: &LoadTerms,
+        room: &mut GroupRoom,
+    ) -> bool {
         match self {
-            Load::Detailed(detailed) => detailed.takes(exchange, terms, room),
+            Load::Detailed(detailed) => detailed.takes(exchange, settings, room),
             Load::Brief(brief) => {
                 brief.takes(exchange) || {
-                    let mut detailed = brief.in_detail(terms, room);
-                    let is_whole = detailed.takes(exchange, terms, room);
+                    let mut detailed = brief.in_detail(settings, room);
+                    let is_whole = detailed.takes(exchange, settings, room);
                     *self = Load::Detailed(Box::new(detailed));
                     is_whole
                 }
@@ -159,13 +164,13 @@ impl Load {
     }
 
     /// Converts to the detailed form at the end.
-    pub(super) fn finish(self, terms: &LoadTerms) -> DetailedLoad {
+    pub(super) fn finish(self, settings: &LoadTerms) -> DetailedLoad {
         let mut room = GroupRoom { sources: 1, buckets: BriefLoad::EVENTS };
         let mut detailed = match self {
-            Load::Brief(brief) => brief.in_detail(terms, &mut room),
+            Load::Brief(brief) => brief.in_detail(settings, &mut room),
             Load::Detailed(detailed) => *detailed,
         };
-        detailed.rate.keep(terms.least);
+        detailed.rate.keep(settings.least);
         detailed
     }
 }
@@ -199,16 +204,16 @@ impl BriefLoad {
         true
     }
 
-    fn in_detail(&self, terms: &LoadTerms, room: &mut GroupRoom) -> DetailedLoad {
+    fn in_detail(&self, settings: &LoadTerms, room: &mut GroupRoom) -> DetailedLoad {
         let seen = SeenMessage { mark: self.first, from: self.from, to: self.to };
-        let first = Witness { seen, flow: 0, began: true, lossy: false };
+        let first = Basis { seen, flow: 0, began: true, lossy: false };
         let mut detailed = DetailedLoad { first: Some(first), ..DetailedLoad::default() };
         for event in self.events() {
             let what = self.kinds.get(usize::from(event.kind)).copied().unwrap_or_default();
             let time = Time(self.first.time.0.saturating_add(i64::from(event.after) * 1000));
             let (source, bytes) = (self.from.ip(), event.bytes);
             let asked = event.asked.map(u32::from);
-            detailed.takes(&LoadMessage { what, source, time, bytes, asked }, terms, room);
+            detailed.takes(&LoadMessage { what, source, time, bytes, asked }, settings, room);
         }
         detailed
     }
@@ -216,17 +221,22 @@ impl BriefLoad {
 
 impl DetailedLoad {
     /// Counts a message. Returns whether there was room for its time and its source.
-    fn takes(&mut self, exchange: &LoadMessage, terms: &LoadTerms, room: &mut GroupRoom) -> bool {
+    fn takes(
+        &mut self,
+        exchange: &LoadMessage,
+        settings: &LoadTerms,
+        room: &mut GroupRoom,
+    ) -> bool {
         match exchange.asked {
-            None => self.asks(exchange, terms, room),
+            None => self.asks(exchange, settings, room),
             Some(asked) => {
-                self.responds(exchange, asked, terms);
+                self.responds(exchange, asked, settings);
                 true
             }
         }
     }
 
-    fn asks(&mut self, exchange: &LoadMessage, terms: &LoadTerms, room: &mut GroupRoom) -> bool {
+    fn asks(&mut self, exchange: &LoadMessage, settings: &LoadTerms, room: &mut GroupRoom) -> bool {
         let &LoadMessage { what, source, time, .. } = exchange;
         self.last = self.last.max(time);
         self.requests += 1;
@@ -240,19 +250,19 @@ impl DetailedLoad {
         if room.buckets == 0 {
             return false;
         }
-        let kept = self.rate.add(time.0.div_euclid(terms.bucket), terms.least);
+        let kept = self.rate.add(time.0.div_euclid(settings.bucket), settings.least);
         room.buckets = room.buckets.saturating_sub(kept);
         has_room
     }
 
-    fn responds(&mut self, exchange: &LoadMessage, asked: u32, terms: &LoadTerms) {
+    fn responds(&mut self, exchange: &LoadMessage, asked: u32, settings: &LoadTerms) {
         let &LoadMessage { what, source, time, bytes, .. } = exchange;
         self.responses += 1;
         self.bytes_to += u64::from(asked);
         self.bytes_of += u64::from(bytes);
         let kind = self.asked.iter().position(|(name, _)| *name == what).unwrap_or(0) % KINDS;
         let Some(entry) = self.sources.known(source) else { return };
-        let times = entry.is_answered(kind, time, terms.window);
+        let times = entry.is_answered(kind, time, settings.window);
         if self.repeated.is_none_or(|(most, ..)| times > most) {
             self.repeated = Some((times, source, what));
         }
@@ -347,8 +357,8 @@ impl Rate {
 }
 
 /// The earlier one of two.
-pub(super) fn earlier(a: Option<Witness>, b: Option<Witness>) -> Option<Witness> {
-    a.into_iter().chain(b).min_by_key(|witness| witness.seen.mark.frame)
+pub(super) fn earlier(a: Option<Basis>, b: Option<Basis>) -> Option<Basis> {
+    a.into_iter().chain(b).min_by_key(|basis| basis.seen.mark.frame)
 }
 
 /// Adds to the count of this name.
@@ -382,7 +392,7 @@ mod tests {
     /// Compact counting gives the same result as detailed counting from the first request on.
     #[test]
     fn brief_and_detailed_counts_agree() {
-        let terms = LoadTerms { bucket: 500_000_000, least: 1, window: 600 };
+        let settings = LoadTerms { bucket: 500_000_000, least: 1, window: 600 };
         let (client, server) =
             ("10.0.0.1:50000".parse().unwrap(), "10.0.0.2:27015".parse().unwrap());
         let send = |from, to, ms: i64, bytes| Payload {
@@ -405,29 +415,29 @@ mod tests {
             let first = send(client, server, 0, &[7; 25]);
             let mut load = Load::of("info", &first);
             let mut detailed =
-                DetailedLoad { first: Some(Witness::of(&first)), ..DetailedLoad::default() };
+                DetailedLoad { first: Some(Basis::of(&first)), ..DetailedLoad::default() };
             let mut take = |what, source: SocketAddr, time, bytes, asked| {
                 let exchange =
                     LoadMessage { what: Name(what), source: source.ip(), time, bytes, asked };
-                detailed.takes(&exchange, &terms, &mut GroupRoom { sources: 9, buckets: 99 });
+                detailed.takes(&exchange, &settings, &mut GroupRoom { sources: 9, buckets: 99 });
             };
             take("info", client, Time(0), 25, None);
             for n in 1..count {
                 let what = ["info", "player", "rules", "ping"][n as usize / 2 % 4];
                 if n % 3 == 2 {
                     let response = send(server, client, n * 300, &[7; 900]);
-                    load.reflects(what, 25, &response, &terms, &mut room);
+                    load.reflects(what, 25, &response, &settings, &mut room);
                     take(what, client, response.time, 900, Some(25));
                 } else {
                     let request = send(client, server, n * 300, &[7; 29]);
-                    assert!(load.asks(what, &request, &terms, &mut room));
+                    assert!(load.asks(what, &request, &settings, &mut room));
                     take(what, client, request.time, 29, None);
                 }
             }
             assert_eq!(matches!(load, Load::Brief(_)), count <= 6);
             assert_eq!(load.requests(), detailed.requests);
-            detailed.rate.keep(terms.least);
-            assert_eq!(format!("{:?}", load.finish(&terms)), format!("{detailed:?}"));
+            detailed.rate.keep(settings.least);
+            assert_eq!(format!("{:?}", load.finish(&settings)), format!("{detailed:?}"));
         }
     }
 

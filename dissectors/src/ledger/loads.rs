@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::load::{BUCKETS, DetailedLoad, GroupRoom, Load, LoadTerms, Rate, earlier};
 use super::other_packets::{OtherPackets, PortLoad};
 use super::sources::tenths;
-use super::{AttackOn, CrossFlowBreach, Detail, KeptRule, Witness, listed};
+use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, listed};
 use crate::abuse_rules::{SEC005, SEC006, SEC007};
 use crate::kit::{
     AbuseThresholds, Evidence, Map, Payload, Role, Rule, SeenMessage, Set, Socket, Time, counted,
@@ -41,7 +41,7 @@ pub struct Loads {
     more: Vec<HostGroup>,
     most: usize,
     abuse: AbuseThresholds,
-    terms: LoadTerms,
+    settings: LoadTerms,
 }
 
 /// The servers that the hosts of a group send requests to.
@@ -54,7 +54,7 @@ struct HostGroup {
     /// The room for those.
     room_of_others: GroupRoom,
     /// The first packet that did not fit.
-    left_out: Option<Witness>,
+    left_out: Option<Basis>,
 }
 
 impl Default for Loads {
@@ -75,21 +75,21 @@ impl Loads {
             room_of_others: room(),
             left_out: None,
         };
-        let terms = LoadTerms {
+        let settings = LoadTerms {
             bucket: (abuse.flood_window / BUCKETS as i64).max(1),
             least: abuse.flood() / SHARE,
             window: tenths(Time(abuse.repeat_window)),
         };
         let (groups, more) = (std::array::from_fn(group), Vec::new());
-        Loads { groups, more, most: most.min(SERVERS), abuse, terms }
+        Loads { groups, more, most: most.min(SERVERS), abuse, settings }
     }
 
     /// A request to a server. `group`: that of the two hosts.
     pub fn asks(&mut self, group: usize, what: &'static str, payload: &Payload<'_>) {
-        let terms = self.terms;
+        let settings = self.settings;
         let Some(group) = self.groups.get_mut(group % GROUPS) else { return };
         let is_counted = if let Some(load) = group.servers.get_mut(&Socket(payload.to)) {
-            load.asks(what, payload, &terms, &mut group.room)
+            load.asks(what, payload, &settings, &mut group.room)
         } else if group.servers.len() < self.most {
             group.servers.insert(Socket(payload.to), Load::of(what, payload));
             true
@@ -97,7 +97,7 @@ impl Loads {
             false
         };
         if !is_counted {
-            group.left_out.get_or_insert_with(|| Witness::of(payload));
+            group.left_out.get_or_insert_with(|| Basis::of(payload));
         }
     }
 
@@ -109,21 +109,21 @@ impl Loads {
         asked: u32,
         payload: &Payload<'_>,
     ) {
-        let terms = self.terms;
+        let settings = self.settings;
         let Some(HostGroup { servers, room, .. }) = self.groups.get_mut(group % GROUPS) else {
             return;
         };
         if let Some(load) = servers.get_mut(&Socket(payload.from)) {
-            load.reflects(what, asked, payload, &terms, room);
+            load.reflects(what, asked, payload, &settings, room);
         }
     }
 
     /// A UDP packet that is no message of a supported protocol.
     pub fn other(&mut self, group: usize, payload: &Payload<'_>) {
-        let terms = self.terms;
+        let settings = self.settings;
         let Some(group) = self.groups.get_mut(group % GROUPS) else { return };
-        if !group.others.packet(payload, &terms, &mut group.room_of_others) {
-            group.left_out.get_or_insert_with(|| Witness::of(payload));
+        if !group.others.packet(payload, &settings, &mut group.room_of_others) {
+            group.left_out.get_or_insert_with(|| Basis::of(payload));
         }
     }
 
@@ -150,10 +150,10 @@ impl Loads {
         mut self,
         known: &Set<u64>,
         is_heard: impl Fn(SocketAddr) -> bool,
-        rulings: &mut Vec<CrossFlowBreach>,
+        breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
-    ) -> Option<Witness> {
-        let terms = self.terms;
+    ) -> Option<Basis> {
+        let settings = self.settings;
         let mut requests: Map<Socket, u64> = Map::default();
         for (server, load) in self.groups.iter().chain(&self.more).flat_map(|group| &group.servers)
         {
@@ -170,12 +170,12 @@ impl Loads {
             // The order does not matter.
             group.servers.drain().for_each(|(server, load)| {
                 if requests.get(&server).is_some_and(|&requests| requests >= CHECKED_FROM) {
-                    all.entry(server).or_default().add(load.finish(&terms));
+                    all.entry(server).or_default().add(load.finish(&settings));
                 }
             });
             group.others.ports.drain().filter(|(port, _)| is_server(port)).for_each(
                 |(at, port)| {
-                    ports.entry(at).or_default().add(port, &terms);
+                    ports.entry(at).or_default().add(port, &settings);
                 },
             );
         }
@@ -189,7 +189,7 @@ impl Loads {
             .filter(|(server, _)| flooded.binary_search_by_key(&server.0, |it| it.0).is_err());
         let times = passed.count() as u64;
         kept.extend((times > 0).then_some(KeptRule { rule: &SEC007, server: None, times }));
-        rulings.extend(flooded.into_iter().map(|(server, flood, witness, sources)| {
+        breaches.extend(flooded.into_iter().map(|(server, flood, basis, sources)| {
             // Otherwise, it is traffic in one direction, of players or of an attack.
             let is_proven = !flood.may_be_players || is_heard(server);
             let evidence = Evidence { lost: !is_proven, ..Evidence::default() };
@@ -197,13 +197,13 @@ impl Loads {
             let detail = Detail::Text(flood.detail);
             CrossFlowBreach {
                 attack: is_proven.then_some(attack),
-                ..CrossFlowBreach::of(&SEC007, evidence, witness, Role::Client, detail)
+                ..CrossFlowBreach::of(&SEC007, evidence, basis, Role::Client, detail)
             }
         }));
         let mut all = Vec::from_iter(all);
         all.sort_unstable_by_key(|(server, _)| server.0);
         for (Socket(server), mut load) in all {
-            self.check(server, &mut load, rulings, kept);
+            self.check(server, &mut load, breaches, kept);
         }
         left_out
     }
@@ -212,32 +212,32 @@ impl Loads {
         &self,
         server: SocketAddr,
         load: &mut DetailedLoad,
-        rulings: &mut Vec<CrossFlowBreach>,
+        breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) {
-        let Some(witness) = load.first else { return };
-        let SeenMessage { mark, from, to } = witness.seen;
+        let Some(basis) = load.first else { return };
+        let SeenMessage { mark, from, to } = basis.seen;
         let (flooded, reflected) = (self.flooded(server, load), self.reflected(server, load));
-        let mut check = |rule: &'static Rule, suffers, witness, speaker, detail: Option<String>| {
+        let mut check = |rule: &'static Rule, suffers, basis, speaker, detail: Option<String>| {
             let evidence = Evidence::default();
             match detail.map(Detail::Text) {
                 None => kept.push(KeptRule { rule, server: Some(server), times: 1 }),
-                Some(detail) => rulings.push(CrossFlowBreach {
+                Some(detail) => breaches.push(CrossFlowBreach {
                     attack: Some(AttackOn {
                         sources: load.sources.count(),
                         target: server.to_string(),
                         suffers,
                     }),
-                    ..CrossFlowBreach::of(rule, evidence, witness, speaker, detail)
+                    ..CrossFlowBreach::of(rule, evidence, basis, speaker, detail)
                 }),
             }
         };
-        check(&SEC006, FLOODED, witness, Role::Client, flooded);
+        check(&SEC006, FLOODED, basis, Role::Client, flooded);
         let seen = SeenMessage { mark, from: to, to: from };
         // Without some of the sources, it is unknown how many never continue.
         if reflected.is_some() || !load.sources.is_cut {
             let suffers = "is misused to flood others";
-            check(&SEC005, suffers, Witness { seen, ..witness }, Role::Server, reflected);
+            check(&SEC005, suffers, Basis { seen, ..basis }, Role::Server, reflected);
         }
     }
 
@@ -302,7 +302,7 @@ impl Loads {
                 )
             }
         };
-        let first = load.first.map(|witness| witness.seen.mark.time).unwrap_or_default();
+        let first = load.first.map(|basis| basis.seen.mark.time).unwrap_or_default();
         let &DetailedLoad { requests, responses, bytes_to, bytes_of, last, .. } = load;
         let factor = bytes_of as f64 / bytes_to.max(1) as f64;
         Some(format!(
@@ -338,9 +338,9 @@ fn plural(name: &str) -> String {
     }
 }
 
-impl Witness {
+impl Basis {
     /// A message, without information about its flow.
-    pub(super) fn of(payload: &Payload<'_>) -> Witness {
-        Witness { seen: payload.seen(), flow: 0, began: true, lossy: false }
+    pub(super) fn of(payload: &Payload<'_>) -> Basis {
+        Basis { seen: payload.seen(), flow: 0, began: true, lossy: false }
     }
 }

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
-use super::Witness;
+use super::Basis;
 use super::game_port::{Peers, is_one_way, may_be_players, packet_name};
 use super::load::{BUCKETS, GroupRoom, LoadTerms, Rate, add_count, earlier};
 use super::sources::SourceSample;
@@ -43,7 +43,7 @@ struct Balance {
 /// What a port gets.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct PortLoad {
-    pub(super) first: Option<Witness>,
+    pub(super) first: Option<Basis>,
     pub(super) kinds: Vec<(Name, u64)>,
     /// Packets that it sends.
     pub(super) sent: u64,
@@ -58,7 +58,7 @@ impl OtherPackets {
     pub(super) fn packet(
         &mut self,
         payload: &Payload<'_>,
-        terms: &LoadTerms,
+        settings: &LoadTerms,
         room: &mut GroupRoom,
     ) -> bool {
         if !self.ports.is_empty() {
@@ -66,10 +66,10 @@ impl OtherPackets {
                 port.sends(payload.to, room);
             }
             if let Some(port) = self.ports.get_mut(&Socket(payload.to)) {
-                return port.gets(payload, 1, terms, room);
+                return port.gets(payload, 1, settings, room);
             }
         }
-        let window = payload.time.0.div_euclid(terms.bucket * BUCKETS as i64);
+        let window = payload.time.0.div_euclid(settings.bucket * BUCKETS as i64);
         if self.balances.is_empty() {
             self.balances = vec![Balance::default(); BALANCES];
         }
@@ -79,9 +79,9 @@ impl OtherPackets {
             return true;
         }
         self.ports.len() < PORTS && {
-            let port = PortLoad { first: Some(Witness::of(payload)), ..PortLoad::default() };
+            let port = PortLoad { first: Some(Basis::of(payload)), ..PortLoad::default() };
             let port = self.ports.entry(Socket(payload.to)).or_insert(port);
-            port.gets(payload, more, terms, room)
+            port.gets(payload, more, settings, room)
         }
     }
 
@@ -109,7 +109,7 @@ impl PortLoad {
         &mut self,
         payload: &Payload<'_>,
         times: u32,
-        terms: &LoadTerms,
+        settings: &LoadTerms,
         room: &mut GroupRoom,
     ) -> bool {
         if self.peers.gets(payload.from) {
@@ -125,15 +125,15 @@ impl PortLoad {
         if room.buckets == 0 {
             return false;
         }
-        let bucket = payload.time.0.div_euclid(terms.bucket);
-        let kept: usize = (0..times).map(|_| self.rate.add(bucket, terms.least)).sum();
+        let bucket = payload.time.0.div_euclid(settings.bucket);
+        let kept: usize = (0..times).map(|_| self.rate.add(bucket, settings.least)).sum();
         room.buckets = room.buckets.saturating_sub(kept);
         !self.sources.is_cut
     }
 
     /// Adds what it gets from another group of hosts.
-    pub(super) fn add(&mut self, mut other: PortLoad, terms: &LoadTerms) {
-        other.rate.keep(terms.least);
+    pub(super) fn add(&mut self, mut other: PortLoad, settings: &LoadTerms) {
+        other.rate.keep(settings.least);
         self.first = earlier(self.first, other.first);
         self.sent += other.sent;
         other.kinds.iter().for_each(|(name, times)| add_count(&mut self.kinds, *name, *times));

@@ -13,16 +13,16 @@ mod elsewhere;
 mod filtered;
 mod registrations;
 
-fn seen(frame: u64, from: &str, to: &str) -> Witness {
+fn seen(frame: u64, from: &str, to: &str) -> Basis {
     let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
     let time = Time(frame as i64 * 1_000_000);
     let mark = Mark { frame, time, length: 9, side: Side::First };
-    Witness { seen: SeenMessage { mark, from, to }, flow: frame as u32, began: true, lossy: false }
+    Basis { seen: SeenMessage { mark, from, to }, flow: frame as u32, began: true, lossy: false }
 }
 
 /// One with room for this many entries of a kind.
 fn ledger(most: usize) -> Ledger {
-    Ledger::new(Terms::of(&Settings::default(), most))
+    Ledger::new(LedgerSettings::of(&Settings::default(), most))
 }
 
 /// Breaches with their frames, and passed rules with their counts.
@@ -36,8 +36,8 @@ fn review(facts: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
         );
     }
     let review = ledger.review(Loads::default(), |_| true);
-    let broken = review.rulings;
-    let broken = broken.map(|it| (it.rule.code.to_string(), false, it.witness.seen.mark.frame));
+    let broken = review.breaches;
+    let broken = broken.map(|it| (it.rule.code.to_string(), false, it.basis.seen.mark.frame));
     let kept = review.kept.iter().map(|it| (it.rule.code.to_string(), true, it.times));
     broken.chain(kept).collect()
 }
@@ -61,9 +61,9 @@ fn a_list_is_taken_as_far_as_there_is_room() {
         }
         ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, C, queried));
         let review = ledger.review(Loads::default(), |_| true);
-        let mut rulings = review.rulings;
-        let ruling = rulings.find(|ruling| ruling.rule.code == GS1032.code);
-        (review.kept.len(), ruling.map(|ruling| ruling.evidence.lossy))
+        let mut breaches = review.breaches;
+        let breach = breaches.find(|breach| breach.rule.code == GS1032.code);
+        (review.kept.len(), breach.map(|breach| breach.evidence.lossy))
     };
     assert_eq!(lists(9, "10.0.0.2:8"), (1, None));
     assert_eq!(lists(8, "10.0.0.2:8"), (1, None));
@@ -81,7 +81,11 @@ fn a_list_that_is_kept_in_part_proves_nothing() {
         let servers = (0..servers as u32).map(|n| listed((n.to_be_bytes(), 1).into()));
         ledger.cross_flow(LISTED_EVENT, (&Vec::from_iter(servers), b""), &seen(1, S, C));
         ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, C, "0.0.64.0:1"));
-        ledger.review(Loads::default(), |_| true).rulings.next().map(|ruling| ruling.evidence.lossy)
+        ledger
+            .review(Loads::default(), |_| true)
+            .breaches
+            .next()
+            .map(|breach| breach.evidence.lossy)
     };
     assert_eq!(lossy(LISTED), Some(false));
     assert_eq!(lossy(LISTED + 1), Some(true));
@@ -119,10 +123,10 @@ fn a_shared_challenge_is_proven_if_the_flow_is_complete() {
     let proven = |began: bool, lossy: bool| {
         let mut ledger = ledger(8);
         ledger.cross_flow(CrossFlowEvent::Challenged(7), (&[], b""), &seen(1, S, C));
-        ledger.cross_flow(ACCEPTED, (&[], b""), &Witness { began, lossy, ..seen(2, S, D) });
-        let rulings = Vec::from_iter(ledger.review(Loads::default(), |_| true).rulings);
-        assert_eq!(rulings.len(), 1);
-        rulings[0].evidence.suffices(SEC004.needs)
+        ledger.cross_flow(ACCEPTED, (&[], b""), &Basis { began, lossy, ..seen(2, S, D) });
+        let breaches = Vec::from_iter(ledger.review(Loads::default(), |_| true).breaches);
+        assert_eq!(breaches.len(), 1);
+        breaches[0].evidence.suffices(SEC004.needs)
     };
     assert!(proven(true, false));
     assert!(!proven(false, false));
@@ -136,8 +140,8 @@ fn one_server_has_one_layout_for_all() {
         (CrossFlowEvent::Split(Name("Orange Box"), &A2S053), S, D),
         (CrossFlowEvent::Split(Name("GoldSrc"), &A2S053), S, "10.0.2.1:50000"),
     ];
-    let rulings = [("A2S053".to_owned(), false, 3), ("A2S053".to_owned(), true, 1)];
-    assert_eq!(review(&facts), rulings);
+    let breaches = [("A2S053".to_owned(), false, 3), ("A2S053".to_owned(), true, 1)];
+    assert_eq!(review(&facts), breaches);
 }
 
 #[test]
@@ -145,8 +149,8 @@ fn a_challenge_is_counted_once() {
     let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
     let fact = CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All);
     let facts = [(fact, m, C), (fact, n, C), (fact, m, D)];
-    let rulings = [(false, 3), (true, 2)];
-    assert_eq!(review(&facts), rulings.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
+    let breaches = [(false, 3), (true, 2)];
+    assert_eq!(review(&facts), breaches.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
 }
 
 #[test]
@@ -191,9 +195,9 @@ fn known_items_still_count_when_the_limit_is_reached() {
         ledger
     };
     let codes = |ledger: Ledger| {
-        let rulings = Vec::from_iter(ledger.review(Loads::default(), |_| true).rulings);
+        let breaches = Vec::from_iter(ledger.review(Loads::default(), |_| true).breaches);
         Vec::from_iter(
-            rulings.iter().map(|ruling| (ruling.rule.code, ruling.witness.seen.mark.frame)),
+            breaches.iter().map(|breach| (breach.rule.code, breach.basis.seen.mark.frame)),
         )
     };
     // The missing room is reported, too, for the message that did not fit.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::loads::CHECKED_FROM;
 use super::sources::SourceSample;
-use super::{AttackOn, CrossFlowBreach, Detail, KeptRule, Terms, Witness};
+use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, LedgerSettings};
 use crate::abuse_rules::SEC005;
 use crate::kit::{Evidence, Role, SeenMessage, Time};
 
@@ -34,10 +34,10 @@ struct Victim {
 
 impl Victims {
     /// Adds an unsolicited response.
-    pub(super) fn answered(&mut self, seen: &SeenMessage, terms: &Terms) {
+    pub(super) fn answered(&mut self, seen: &SeenMessage, settings: &LedgerSettings) {
         let now = seen.mark.time;
         let is_known = self.victims.contains_key(&seen.to.ip());
-        if !is_known && self.victims.len() >= terms.most {
+        if !is_known && self.victims.len() >= settings.most {
             self.is_full = true;
             return;
         }
@@ -59,10 +59,10 @@ impl Victims {
         victim.bytes += u64::from(seen.mark.length);
         victim.one = victim.one.min(seen.from);
         let before = victim.reflectors.len();
-        let is_full = self.reflectors >= terms.most;
+        let is_full = self.reflectors >= settings.most;
         victim.reflectors.entry(seen.from.ip(), now, is_full);
         self.reflectors = (self.reflectors + victim.reflectors.len()).saturating_sub(before);
-        if now.since(victim.window.0) >= terms.abuse.repeat_window {
+        if now.since(victim.window.0) >= settings.abuse.repeat_window {
             victim.window = (now, 0);
         }
         victim.window.1 += 1;
@@ -75,10 +75,10 @@ impl Victims {
     }
 
     /// Adds responses that came later.
-    pub(super) fn add(&mut self, later: Victims, terms: &Terms) {
+    pub(super) fn add(&mut self, later: Victims, settings: &LedgerSettings) {
         self.is_full |= later.is_full;
         for (address, later) in later.victims {
-            let has_room = self.victims.len() < terms.most;
+            let has_room = self.victims.len() < settings.most;
             match self.victims.entry(address) {
                 Entry::Occupied(victim) => victim.into_mut().add(later),
                 Entry::Vacant(victim) if has_room => _ = victim.insert(later),
@@ -90,8 +90,8 @@ impl Victims {
     /// The results. Returns whether there was no room for some.
     pub(super) fn review(
         &mut self,
-        terms: &Terms,
-        rulings: &mut Vec<CrossFlowBreach>,
+        settings: &LedgerSettings,
+        breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) -> bool {
         for (address, victim) in std::mem::take(&mut self.victims) {
@@ -99,12 +99,12 @@ impl Victims {
                 continue;
             }
             let rule = &SEC005;
-            if victim.most < terms.abuse.repeats.into() {
+            if victim.most < settings.abuse.repeats.into() {
                 kept.push(KeptRule { rule, server: None, times: 1 });
                 continue;
             }
             let Victim { latest, first, responses, bytes, ref reflectors, one, most, .. } = victim;
-            let seconds = terms.abuse.repeat_window as f64 / 1e9;
+            let seconds = settings.abuse.repeat_window as f64 / 1e9;
             let detail = format!(
                 "{responses} answers, {bytes} bytes, went to {address}, which never asked, from {}, \
                  {one} among them: up to {most} within {seconds} s, from {} to {}",
@@ -112,15 +112,15 @@ impl Victims {
                 first.utc(),
                 latest.mark.time.utc(),
             );
-            let witness = Witness { seen: latest, flow: 0, began: true, lossy: false };
+            let basis = Basis { seen: latest, flow: 0, began: true, lossy: false };
             let (evidence, detail) = (Evidence::default(), Detail::Text(detail));
-            rulings.push(CrossFlowBreach {
+            breaches.push(CrossFlowBreach {
                 attack: Some(AttackOn {
                     sources: reflectors.count(),
                     target: address.to_string(),
                     suffers: "gets many responses that it did not ask for",
                 }),
-                ..CrossFlowBreach::of(rule, evidence, witness, Role::Server, detail)
+                ..CrossFlowBreach::of(rule, evidence, basis, Role::Server, detail)
             });
         }
         self.is_full

@@ -190,11 +190,11 @@ mod tests {
 
     #[test]
     fn options_are_before_the_payload_and_fin_also_after() {
-        let said = only("0 c>s tcp nosyn lost snap=60 ttl=3 ipsum=bad vlan=1 vlan=2 'a' fin");
-        assert!(said.options.nosyn && said.options.lost && said.options.fin);
-        assert_eq!(said.options.vlans, [1, 2]);
-        assert_eq!((said.options.snap, said.options.ttl), (Some(60), Some(3)));
-        assert_eq!(said.payload, b"a");
+        let parsed = only("0 c>s tcp nosyn lost snap=60 ttl=3 ipsum=bad vlan=1 vlan=2 'a' fin");
+        assert!(parsed.options.nosyn && parsed.options.lost && parsed.options.fin);
+        assert_eq!(parsed.options.vlans, [1, 2]);
+        assert_eq!((parsed.options.snap, parsed.options.ttl), (Some(60), Some(3)));
+        assert_eq!(parsed.payload, b"a");
         assert!(only("0 c > s tcp fin 'a'").options.fin);
         assert_eq!(only("0 c > s 'udp lost'").payload, b"udp lost");
     }

@@ -189,19 +189,19 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         return;
     }
     let known = cx.conversation.known(payload);
-    let said = decode::message(payload.bytes, known, sink);
-    let message = said.message();
-    match said {
-        MessageSummary::Query(said) => query(cx, payload, &said, sink),
-        MessageSummary::Reply(said) => reply(cx, payload, &said, sink),
+    let summary = decode::message(payload.bytes, known, sink);
+    let message = summary.message();
+    match summary {
+        MessageSummary::Query(summary) => query(cx, payload, &summary, sink),
+        MessageSummary::Reply(summary) => reply(cx, payload, &summary, sink),
         MessageSummary::Join { server_challenge, is_valid } => {
-            let owed = is_valid && !payload.lost;
+            let due = is_valid && !payload.lost;
             let server_challenge =
                 (!payload.lost).then_some(server_challenge.map(u32::to_ne_bytes));
-            join(cx, payload, Join { mark: payload.mark().into(), server_challenge, owed }, sink);
+            join(cx, payload, Join { mark: payload.mark().into(), server_challenge, due }, sink);
         }
         MessageSummary::Challenge { value } => challenge(cx, payload, value, sink),
-        MessageSummary::Info(said) => info(cx, payload, &said, sink),
+        MessageSummary::Info(summary) => info(cx, payload, &summary, sink),
         MessageSummary::Quit { form } => quit(cx, payload, form, sink),
         MessageSummary::Other(_) => {}
     }
@@ -229,22 +229,22 @@ fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
 
 /// Decodes a duplicate datagram, only to show it.
 pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    let said = decode::message(payload.bytes, cx.conversation.known(payload), sink);
-    sink.end(said.message(), payload);
+    let summary = decode::message(payload.bytes, cx.conversation.known(payload), sink);
+    sink.end(summary.message(), payload);
 }
 
 fn query<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    said: &decode::QuerySummary<'_>,
+    summary: &decode::QuerySummary<'_>,
     sink: &mut S,
 ) {
     let query = Query {
         mark: payload.mark().into(),
-        key: (!payload.lost).then_some(said.key.map(u32::to_ne_bytes)),
-        question: Query::question(said.region, said.filter),
-        seed: said.seed,
-        standing: QueryStatus::of(said.is_valid && !payload.lost, said.xash3d),
+        key: (!payload.lost).then_some(summary.key.map(u32::to_ne_bytes)),
+        question: Query::question(summary.region, summary.filter),
+        seed: summary.seed,
+        status: QueryStatus::of(summary.is_valid && !payload.lost, summary.xash3d),
     };
     sink.asks(QUERY.label, payload);
     let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
@@ -254,13 +254,13 @@ fn query<S: Sink>(
     } else {
         cx.conversation.long(timeout, |long| long.listing().ask(query, timeout, pending))
     };
-    keep_filter(cx, said, payload);
+    keep_filter(cx, summary, payload);
     give_up(cx, DueResponse::Query, given_up, payload.time, sink);
     if asked == (QueryPosition::Again { waits: true }) {
         sink.sent(Sending::Again);
     }
 
-    let Some(seed) = said.seed else { return };
+    let Some(seed) = summary.seed else { return };
     let ends = [payload.from, payload.to];
     if seed != ZERO && matches!(asked, QueryPosition::First { .. }) {
         // If the master has sent something before, the listing may have begun here before the
@@ -278,19 +278,20 @@ fn query<S: Sink>(
     }
     let most = cx.settings.limits.remembered;
     let first_page = matches!(asked, QueryPosition::First { .. }) && seed != ZERO;
-    let wanted = WantedReply { addresses: said.addresses, first_page };
+    let wanted = WantedReply { addresses: summary.addresses, first_page };
     // The end of a cut filter may be the end of an address.
     if wanted == WantedReply::default() || payload.lost {
         cx.shared.wanted.remove(&ends);
     } else {
         cx.shared.wanted.insert(ends, wanted, most);
     }
-    rules::asked(asked, seed, said.seed_at, sink);
+    rules::asked(asked, seed, summary.seed_at, sink);
 }
 
 /// Keeps the filter of the latest query of the flow if its reply can be compared with it.
-fn keep_filter(cx: &mut Cx<'_>, said: &decode::QuerySummary<'_>, payload: &Payload<'_>) {
-    let filter = (said.is_comparable && said.is_valid && !payload.lost).then_some(said.filter);
+fn keep_filter(cx: &mut Cx<'_>, summary: &decode::QuerySummary<'_>, payload: &Payload<'_>) {
+    let filter =
+        (summary.is_comparable && summary.is_valid && !payload.lost).then_some(summary.filter);
     let is_kept = match &cx.conversation.0 {
         State::Long(MultiMessageState { listing: Some(listing), .. }) => listing.filter.is_some(),
         _ => false,
@@ -313,7 +314,7 @@ fn hand_out<S: Sink>(filter: Option<&[u8]>, payload: &Payload<'_>, sink: &mut S)
 fn listed<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    said: &ReplySummary<'_>,
+    summary: &ReplySummary<'_>,
     query: &Query,
     sink: &mut S,
 ) {
@@ -321,14 +322,14 @@ fn listed<S: Sink>(
     let wanted = cx.shared.wanted.get_mut(&ends, most).copied().unwrap_or_default();
     let WantedAddresses { one_each, only } = wanted.addresses;
     if one_each {
-        rules::one_each(said, sink);
+        rules::one_each(summary, sink);
     }
     if let Some(only) = only {
-        rules::only_address(said, only, sink);
+        rules::only_address(summary, only, sink);
     }
     let key = (payload.to.ip(), payload.from, query.question);
-    let first: Option<Endpoint> = said.blocks.first_chunk().copied();
-    let first = first.filter(|_| said.block == BLOCK);
+    let first: Option<Endpoint> = summary.blocks.first_chunk().copied();
+    let first = first.filter(|_| summary.block == BLOCK);
     if query.seed == Some(ZERO) {
         if let Some(first) = first {
             cx.shared.first_pages.insert(key, (payload.time, first), most);
@@ -337,18 +338,23 @@ fn listed<S: Sink>(
         && let Some((time, page)) = cx.shared.first_pages.get_mut(&key, most)
         && payload.time.since(*time) <= FIRST_PAGE
     {
-        rules::first_page(first, *page, said.at, sink);
+        rules::first_page(first, *page, summary.at, sink);
     }
 }
 
-fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_>, sink: &mut S) {
+fn reply<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    summary: &ReplySummary<'_>,
+    sink: &mut S,
+) {
     let timeout = cx.settings.answer_timeout;
-    let known = said.is_valid && !payload.lost;
+    let known = summary.is_valid && !payload.lost;
     let header = Span::new(0, payload.bytes.len().min(6));
     let is_unasked = cx.conversation.is_silent();
     if known
-        && !said.ended
-        && let Some(last) = said.last()
+        && !summary.ended
+        && let Some(last) = summary.last()
     {
         let (ends, most) = ([payload.to, payload.from], cx.settings.limits.remembered);
         cx.shared.note(ends, last, ListingOutcome::Stopped, most);
@@ -365,12 +371,12 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
     let budget = &mut *cx.budget;
     let (answers, repeated, asked, query) = cx.conversation.long(timeout, |long| {
         let listing = long.listing();
-        let answers = listing.reply(said, known, payload, timeout);
+        let answers = listing.reply(summary, known, payload, timeout);
         let belongs =
             matches!(answers, ReplyMatch::Query { .. } | ReplyMatch::More { dialect: true });
         let asked = listing.query().filter(|query| query.seed == Some(ZERO) && belongs);
         let asked = asked.map(|query| query.mark.get().length);
-        let repeated = belongs.then(|| listing.repeated(said, budget));
+        let repeated = belongs.then(|| listing.repeated(summary, budget));
         (answers, repeated, asked, listing.query().copied().filter(|_| belongs))
     });
     if answers != ReplyMatch::Copy {
@@ -383,7 +389,7 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
         hand_out(filter, payload, sink);
     }
     if let Some(query) = query.filter(|_| known) {
-        listed(cx, payload, said, &query, sink);
+        listed(cx, payload, summary, &query, sink);
     }
     // A client that requests a further page has received the one before.
     if let Some(asked) = asked {
@@ -391,15 +397,15 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
     }
     rules::replied(answers, header, sink);
     if let Some(Ok(repeated)) = repeated {
-        let block = repeated.map(|at| said.block_at(at));
-        rules::repeats(block, said.at, sink);
+        let block = repeated.map(|at| summary.block_at(at));
+        rules::repeats(block, summary.at, sink);
     }
 }
 
 /// A request was removed to make room for another. If it was not overdue, it is not checked.
 fn give_up<S: Sink>(
     cx: &mut Cx<'_>,
-    owed: DueResponse,
+    due: DueResponse,
     given_up: Option<Mark>,
     now: Time,
     sink: &mut S,
@@ -408,7 +414,7 @@ fn give_up<S: Sink>(
     cx.budget.meet(Limit::Pending);
     if now.since(mark.time) >= cx.settings.answer_timeout {
         let refused = cx.conversation.refused_packets();
-        unanswered(cx, owed, given_up.map(sent_once), refused.as_ref(), now, sink);
+        unanswered(cx, due, given_up.map(sent_once), refused.as_ref(), now, sink);
     }
 }
 
@@ -453,7 +459,7 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     rules::challenged(why, payload.whole(), sink);
 }
 
-fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &InfoSummary, sink: &mut S) {
+fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, sink: &mut S) {
     let timeout = cx.settings.answer_timeout;
     let claimed = cx.conversation.long(timeout, |long| {
         let registration = long.registration();
@@ -463,7 +469,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &InfoSummary, sin
         if registration.take_due_info().is_some() {
             rules::challenge_answered(payload.whole(), sink);
         }
-        Some(registration.info(said, !payload.lost, payload.mark(), timeout))
+        Some(registration.info(summary, !payload.lost, payload.mark(), timeout))
     });
     let at = payload.whole();
     let Some((claimed, given_up)) = claimed else {
@@ -479,7 +485,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &InfoSummary, sin
         let early = cx.conversation.long(timeout, |long| long.registration().reported_early(mark));
         unchallenged(cx, early, false, sink);
     } else {
-        let at = said.challenge.map_or(at, |echo| echo.at);
+        let at = summary.challenge.map_or(at, |echo| echo.at);
         rules::claimed(claimed, at, sink);
     }
     let refused = cx.conversation.refused_packets();
@@ -507,11 +513,11 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
     }
     match std::mem::take(&mut cx.conversation.0) {
         State::Query(query) => {
-            let mark = query.standing.is_owed().then_some(query.mark.get());
+            let mark = query.status.is_due().then_some(query.mark.get());
             unanswered(cx, DueResponse::Query, mark.map(sent_once), None, now, sink);
         }
         State::Join(join) => {
-            let mark = join.owed.then_some(join.mark.get());
+            let mark = join.due.then_some(join.mark.get());
             unanswered(cx, DueResponse::Join, mark.map(sent_once), None, now, sink);
         }
         State::Long(MultiMessageState { listing, registration, refused }) => {
@@ -556,7 +562,7 @@ fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink:
 /// Those that were `refused` cannot have one.
 fn unanswered<S: Sink>(
     cx: &Cx<'_>,
-    owed: DueResponse,
+    due: DueResponse,
     messages: impl IntoIterator<Item = (Mark, u64)>,
     refused: Option<&Refused>,
     now: Time,
@@ -568,7 +574,7 @@ fn unanswered<S: Sink>(
             refused: refused.is_some_and(|refused| refused.has(sent)),
             ..cx.flow.unanswered(to, mark.time, now, timeout)
         };
-        rules::unanswered(owed, evidence, &mark, sink);
+        rules::unanswered(due, evidence, &mark, sink);
     }
 }
 

@@ -84,9 +84,9 @@ pub(super) fn message<'a, S: Sink>(
     known: DecodeContext,
     sink: &mut S,
 ) -> MessageSummary<'a> {
-    let mut said = MessageSummary::Other(&m::UNKNOWN);
+    let mut summary = MessageSummary::Other(&m::UNKNOWN);
     decode(bytes, &ENDINGS, sink, |r| {
-        said = match bytes {
+        summary = match bytes {
             _ if is_foreign_reply(bytes) => MessageSummary::Reply(foreign_reply(r)),
             [b'1', ..] => MessageSummary::Query(query(r, bytes)?),
             [b'q', ..] => join(r)?,
@@ -102,7 +102,7 @@ pub(super) fn message<'a, S: Sink>(
         };
         Ok(())
     });
-    said
+    summary
 }
 
 /// "Send the following UDP query to a master server".

@@ -20,7 +20,7 @@ pub(super) struct Query {
     pub(super) question: Question,
     /// The address after which it continues, if readable.
     pub(super) seed: Option<Endpoint>,
-    pub(super) standing: QueryStatus,
+    pub(super) status: QueryStatus,
 }
 
 /// The status of a query. A response is due if the query is valid and complete; in Xash3D's
@@ -29,27 +29,27 @@ pub(super) struct Query {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryStatus {
     Wrong,
-    Owed,
+    Due,
     WrongInDialect,
-    OwedInDialect,
+    DueInDialect,
 }
 
 impl QueryStatus {
-    pub(super) fn of(owed: bool, dialect: bool) -> QueryStatus {
-        match (owed, dialect) {
+    pub(super) fn of(due: bool, dialect: bool) -> QueryStatus {
+        match (due, dialect) {
             (false, false) => QueryStatus::Wrong,
-            (true, false) => QueryStatus::Owed,
+            (true, false) => QueryStatus::Due,
             (false, true) => QueryStatus::WrongInDialect,
-            (true, true) => QueryStatus::OwedInDialect,
+            (true, true) => QueryStatus::DueInDialect,
         }
     }
 
-    pub(super) fn is_owed(self) -> bool {
-        matches!(self, QueryStatus::Owed | QueryStatus::OwedInDialect)
+    pub(super) fn is_due(self) -> bool {
+        matches!(self, QueryStatus::Due | QueryStatus::DueInDialect)
     }
 
     fn is_dialect(self) -> bool {
-        matches!(self, QueryStatus::WrongInDialect | QueryStatus::OwedInDialect)
+        matches!(self, QueryStatus::WrongInDialect | QueryStatus::DueInDialect)
     }
 }
 
@@ -94,8 +94,8 @@ pub(super) enum QueryPosition {
 /// How a reply relates to the queries before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyMatch {
-    /// It answers this query. `owed`: a response was due.
-    Query { owed: bool, asked: kit::Reply },
+    /// It answers this query. `due`: a response was due.
+    Query { due: bool, asked: kit::Reply },
     /// It answers a query that was repeated and already has a response, or that timed out.
     Again,
     /// It is one of the latest replies, sent again.
@@ -188,7 +188,7 @@ impl Listing {
         };
         let same = before.seed == query.seed && before.question == query.question;
         let pause = query.mark.get().time.since(before.mark.get().time);
-        let waits = !self.answered && before.standing.is_owed();
+        let waits = !self.answered && before.status.is_due();
         if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
             let overdue = waits && pause >= timeout;
             // A query for which no response is due does not wait for ever.
@@ -288,11 +288,11 @@ impl Listing {
             self.repeats = self.repeats.saturating_add(u8::from(copy));
             let ((request, sent), began) = (self.sent, query.mark.get().time);
             let asked = kit::Reply { began, tries: self.tries, ..kit::Reply::to(request, sent) };
-            return ReplyMatch::Query { owed: query.standing.is_owed(), asked };
+            return ReplyMatch::Query { due: query.status.is_due(), asked };
         }
         if let Some(mark) = self.waiting.pop() {
             let asked = kit::Reply::to(mark.frame, mark.time);
-            return ReplyMatch::Query { owed: true, asked };
+            return ReplyMatch::Query { due: true, asked };
         }
         if self.repeats > 0 {
             self.repeats -= 1;
@@ -301,7 +301,7 @@ impl Listing {
         match self.replied {
             _ if copy => ReplyMatch::Copy,
             Some(replied) if payload.time.since(replied) <= timeout => {
-                ReplyMatch::More { dialect: keyed || query.standing.is_dialect() }
+                ReplyMatch::More { dialect: keyed || query.status.is_dialect() }
             }
             _ => ReplyMatch::Late,
         }
@@ -327,7 +327,7 @@ impl Listing {
 
     /// The pending queries, with the packets of their latest repeats.
     pub(super) fn unanswered(&self) -> impl Iterator<Item = (Mark, u64)> + '_ {
-        let latest = self.query.filter(|query| !self.answered && query.standing.is_owed());
+        let latest = self.query.filter(|query| !self.answered && query.status.is_due());
         let older = self.waiting.iter().map(|&mark| (mark, mark.frame));
         older.chain(latest.map(|query| (query.mark.get(), self.sent.0)))
     }

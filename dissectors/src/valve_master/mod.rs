@@ -93,7 +93,7 @@ static MASTERS: Masters = Masters {
     goes_on_after: Some("seed"),
     narrowed: &[("filter", ""), ("region", "255")],
     selects: Some(ListFilter {
-        said: "info",
+        description: "info",
         selects: selects::selects,
         first_condition: selects::first_condition,
         begins: b'1',

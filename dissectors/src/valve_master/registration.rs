@@ -12,7 +12,7 @@ pub(super) struct Join {
     /// The challenge of Xash3D's servers, if it is complete.
     pub(super) server_challenge: Option<Option<[u8; 4]>>,
     /// The join is complete, so that a response is due.
-    pub(super) owed: bool,
+    pub(super) due: bool,
 }
 
 /// Why a challenge may have come.
@@ -198,7 +198,7 @@ impl Registration {
                 self.tries = 1;
                 joined.given_up =
                     waiting.and_then(|waiting| self.waiting.push_within(waiting, most));
-                self.join = join.owed.then_some(join.mark.get());
+                self.join = join.due.then_some(join.mark.get());
             }
         }
         joined

@@ -6,9 +6,9 @@ use crate::kit::{KeyLookup, Pair, Pairs};
 
 /// Whether a list requested with these values of `Masters::narrowed` should include a server.
 /// `None`: unknown.
-pub(super) fn selects(asked: &[Vec<u8>], said: &KeyLookup<'_>) -> Option<bool> {
+pub(super) fn selects(asked: &[Vec<u8>], value_of: &KeyLookup<'_>) -> Option<bool> {
     let [filter, region] = asked else { return None };
-    all([in_region(region, said), passes(filter, said)].into_iter())
+    all([in_region(region, value_of), passes(filter, value_of)].into_iter())
 }
 
 /// Whether all are true.
@@ -22,18 +22,18 @@ fn all(mut each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 }
 
 /// Servers of the whole world are in every region.
-fn in_region(asked: &[u8], said: &KeyLookup<'_>) -> Option<bool> {
+fn in_region(asked: &[u8], value_of: &KeyLookup<'_>) -> Option<bool> {
     if asked == b"255" {
         return Some(true);
     }
-    said("region").map(|region| region == asked || matches!(region, b"255" | b"-1"))
+    value_of("region").map(|region| region == asked || matches!(region, b"255" | b"-1"))
 }
 
-fn passes(filter: &[u8], said: &KeyLookup<'_>) -> Option<bool> {
+fn passes(filter: &[u8], value_of: &KeyLookup<'_>) -> Option<bool> {
     let (mut rest, mut known) = (filter, Some(true));
     while !rest.is_empty() {
         let first = first_condition(rest)?;
-        match is_met(first, said)? {
+        match is_met(first, value_of)? {
             Some(false) => return Some(false),
             met => known = known.and(met),
         }
@@ -60,16 +60,16 @@ fn is_group(pair: &Pair<'_>) -> bool {
 
 /// Whether a server meets a condition or a group. `None`: there is a nested group, whose counting the
 /// specification leaves open.
-fn is_met(text: &[u8], said: &KeyLookup<'_>) -> Option<Option<bool>> {
+fn is_met(text: &[u8], value_of: &KeyLookup<'_>) -> Option<Option<bool>> {
     let mut pairs = Pairs::new(text, 0);
     let first = pairs.next()?;
     if !is_group(&first) {
-        return Some(condition(&first, said));
+        return Some(condition(&first, value_of));
     }
     if pairs.clone().any(|pair| is_group(&pair)) {
         return None;
     }
-    let each = pairs.map(|pair| condition(&pair, said));
+    let each = pairs.map(|pair| condition(&pair, value_of));
     Some(match first.key {
         // Not all may be met; of the others, none.
         b"nand" => all(each).map(|all| !all),
@@ -83,10 +83,10 @@ pub(super) fn is_comparable(pair: &Pair<'_>) -> bool {
 }
 
 /// Whether a server meets a condition of the specification's table.
-fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
+fn condition(pair: &Pair<'_>, value_of: &KeyLookup<'_>) -> Option<bool> {
     let value = pair.text();
-    let is = |key: &str, value: &[u8]| Some(said(key)?.eq_ignore_ascii_case(value));
-    let number = |key: &str| std::str::from_utf8(said(key)?).ok()?.parse::<u32>().ok();
+    let is = |key: &str, value: &[u8]| Some(value_of(key)?.eq_ignore_ascii_case(value));
+    let number = |key: &str| std::str::from_utf8(value_of(key)?).ok()?.parse::<u32>().ok();
     match (pair.key, value) {
         (b"gamedir", _) => is("gamedir", value),
         (b"map", _) => is("map", value),
@@ -95,16 +95,16 @@ fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
         (b"secure", b"1") => is("secure", b"1"),
         (b"linux", b"1") => is("os", b"l"),
         (b"password", b"0") => is("password", b"0"),
-        (b"gameaddr", _) => is_at(value, said("address")?),
+        (b"gameaddr", _) => is_at(value, value_of("address")?),
         // Their names mean the opposite of their effect.
         (b"empty", b"1") => number("players").map(|players| players > 0),
         (b"full", b"1") => Some(number("players")? < number("max")?),
         (b"noplayers", b"1") => number("players").map(|players| players == 0),
         (b"appid", _) => is("appid", value),
         (b"napp", _) => is("appid", value).map(|is| !is),
-        (b"gametype", _) => has_tags(value, said("gametype")?),
-        (b"name_match", _) => fits(value, said("name")?),
-        (b"version_match", _) => fits(value, said("version")?),
+        (b"gametype", _) => has_tags(value, value_of("gametype")?),
+        (b"name_match", _) => fits(value, value_of("name")?),
+        (b"version_match", _) => fits(value, value_of("version")?),
         _ => None,
     }
 }
@@ -113,18 +113,18 @@ fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
 const COMPARED: usize = 1 << 10;
 
 /// Whether comparing each part of one text with each of the other would take long.
-fn is_long(asked: &[u8], said: &[u8]) -> bool {
-    asked.len().max(said.len()) > COMPARED
+fn is_long(asked: &[u8], value_of: &[u8]) -> bool {
+    asked.len().max(value_of.len()) > COMPARED
 }
 
 /// Whether all tags between the commas of `asked` are among those of a server.
-fn has_tags(asked: &[u8], said: &[u8]) -> Option<bool> {
-    if is_long(asked, said) {
+fn has_tags(asked: &[u8], value_of: &[u8]) -> Option<bool> {
+    if is_long(asked, value_of) {
         return None;
     }
     let tags = |text| <[u8]>::split(text, |byte| *byte == b',').map(<[u8]>::trim_ascii);
     let mut wanted = tags(asked).filter(|tag| !tag.is_empty());
-    Some(wanted.all(|tag| tags(said).any(|other| other.eq_ignore_ascii_case(tag))))
+    Some(wanted.all(|tag| tags(value_of).any(|other| other.eq_ignore_ascii_case(tag))))
 }
 
 /// Whether a text is what was asked for, in which an asterisk stands for any text.
@@ -172,19 +172,19 @@ mod tests {
     ];
 
     fn in_list(filter: &str, region: &str) -> Option<bool> {
-        let said = |key: &str| {
+        let value_of = |key: &str| {
             SERVER.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_bytes())
         };
-        selects(&[filter.into(), region.into()], &said)
+        selects(&[filter.into(), region.into()], &value_of)
     }
 
     #[test]
     fn long_texts_are_not_compared_part_by_part() {
         let tags = |count: usize| vec!["a"; count].join(",");
         for (count, known) in [(COMPARED / 2, Some(true)), (COMPARED, None)] {
-            let said = tags(count);
-            let look = |_: &str| Some(said.as_bytes());
-            for filter in [format!(r"\gametype\{said}"), r"\name_match\a*".to_owned()] {
+            let value_of = tags(count);
+            let look = |_: &str| Some(value_of.as_bytes());
+            for filter in [format!(r"\gametype\{value_of}"), r"\name_match\a*".to_owned()] {
                 assert_eq!(selects(&[filter.into(), b"255".to_vec()], &look), known, "{count}");
             }
         }

@@ -194,8 +194,8 @@ impl Direction {
             return;
         }
         let held = self.held.get_or_insert_default();
-        let said = held.acked.0;
-        if position > said || is_latest && position < said && said > held.end(self.next) {
+        let acked = held.acked.0;
+        if position > acked || is_latest && position < acked && acked > held.end(self.next) {
             held.acked = (position, at);
         }
     }
@@ -480,9 +480,9 @@ impl Direction {
             cx.budget.tighter(charged)
         };
         cx.event(at, StreamEventKind::Limit { limit, dropped: 0 });
-        let (to, witness) =
+        let (to, basis) =
             self.hole_end().filter(|(end, _)| *end < chunk.start).unwrap_or((chunk.start, at));
-        self.jump(to, GapCause::Limit, witness, cx);
+        self.jump(to, GapCause::Limit, basis, cx);
         self.absorb(cx);
         if !self.ignored {
             self.show(None, cx);
@@ -515,11 +515,11 @@ impl Direction {
             return;
         }
         let acked = self.held.as_ref().map_or_else(Default::default, |held| held.acked);
-        let (to, witness) = self
+        let (to, basis) = self
             .hole_end()
             .filter(|(end, _)| cause != GapCause::Acknowledged || *end <= acked.0)
             .unwrap_or(acked);
-        self.jump(to, cause, witness, cx);
+        self.jump(to, cause, basis, cx);
         self.absorb(cx);
         if !self.ignored {
             self.show_or_end(cx);

@@ -2,7 +2,7 @@
 
 use dissectors::kit::{Blind, Time, Tree};
 
-use super::share::{self, Partition, Share};
+use super::shard_range::{self, Partition, ShardRange};
 use super::{OpenFlows, Recorder, Session};
 use crate::capture::{self, CaptureBytes, Notice, Packet, Packets};
 use crate::flows::FlowRow;
@@ -76,23 +76,23 @@ macro_rules! either {
 impl Decoder {
     /// A new decoder.
     pub fn new(options: Options) -> Decoder {
-        Decoder::share(options, 0, 1)
+        Decoder::of_thread(options, 0, 1)
     }
 
     /// One of several decoders that share a capture: the `nth`, from 0, of this many, at most
-    /// [`Decoder::most_shares`]. Each reads all packets and reports the flows of its share; the
+    /// [`Decoder::most_threads`]. Each reads all packets and reports the flows of its share; the
     /// first one also reports events without a flow.
-    pub fn share(options: Options, nth: usize, of: usize) -> Decoder {
-        let share = Share::of_thread(&options, nth, of);
-        Decoder::of(options, share)
+    pub fn of_thread(options: Options, nth: usize, of: usize) -> Decoder {
+        let range = ShardRange::of_thread(&options, nth, of);
+        Decoder::of(options, range)
     }
 
     /// One of several decoders that each follow a partition of all pairs of hosts. It needs only
     /// the packets of its own pairs, and [`Decoder::go_to`] must pass it the time of the other
     /// packets; the first one also reports events without a flow.
     pub fn partition(options: Options, partition: Partition) -> Decoder {
-        let share = Share::of_partition(&options, partition);
-        let mut decoder = Decoder::of(options, share);
+        let range = ShardRange::of_partition(&options, partition);
+        let mut decoder = Decoder::of(options, range);
         if partition.of > 1 {
             // Filtered lists may be in others.
             either!(&mut decoder.recorder, recorder => recorder.describe_until(Time(i64::MAX)));
@@ -100,19 +100,19 @@ impl Decoder {
         decoder
     }
 
-    fn of(options: Options, share: Share) -> Decoder {
+    fn of(options: Options, range: ShardRange) -> Decoder {
         let recorder = match options.needs.fields {
             Some(limits) => {
                 AnyRecorder::WithFields(Box::new(Recorder::new(limits.tree(), &options)))
             }
             None => AnyRecorder::WithoutFields(Box::new(Recorder::new(Blind, &options))),
         };
-        Decoder { session: Session::share(options, share), recorder, end: EndState::NotYet }
+        Decoder { session: Session::of_range(options, range), recorder, end: EndState::NotYet }
     }
 
     /// Maximum number of decoders that can share a capture.
-    pub fn most_shares(options: &Options) -> usize {
-        share::count_shards(options)
+    pub fn most_threads(options: &Options) -> usize {
+        shard_range::count_shards(options)
     }
 
     /// Reads a capture to its end, and calls `each` with every event.

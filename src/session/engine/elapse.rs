@@ -124,8 +124,8 @@ impl Shard {
             roles,
             ..context.flow_context(&facts)
         });
-        let vouched = context.options.complete;
-        recorder.evidence(Evidence { vouched, ..facts.evidence() });
+        let complete = context.options.complete;
+        recorder.evidence(Evidence { complete, ..facts.evidence() });
         let (settings, now) = (&context.options.settings, context.now);
         conversation.elapse(
             &mut self.shared,

@@ -22,17 +22,17 @@ impl Session {
     ) {
         self.context.note(fragment.note.as_ref());
         // Timeouts are checked first, because the incomplete datagram does not affect them.
-        let place = self.share.place_of(fragment.ip.source, fragment.ip.destination);
+        let place = self.range.place_of(fragment.ip.source, fragment.ip.destination);
         if let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) {
             shard.ask_due(&mut self.context, recorder);
         } else {
             self.may_be_filtered(time, recorder);
         }
         let at = FrameRef { frame: self.context.frame, time: time.0 };
-        let (share, mut is_of_others) = (self.share, false);
+        let (range, mut is_of_others) = (self.range, false);
         let wanted = |joined: Joined<'_>| {
             // Possible tunnels and invalid datagrams are for every share.
-            is_of_others = depth < NESTED_DATAGRAMS && joined.is_udp() && !share.has(joined.ip);
+            is_of_others = depth < NESTED_DATAGRAMS && joined.is_udp() && !range.has(joined.ip);
             !is_of_others
         };
         let (defragmenter, events) = (&mut self.context.defragmenter, &mut self.fragment_events);

@@ -24,7 +24,7 @@ mod recent;
 mod recorder;
 mod recording;
 mod shard;
-mod share;
+mod shard_range;
 mod stream;
 
 use std::net::IpAddr;
@@ -44,15 +44,15 @@ pub use decoder::Decoder;
 use packet_context::PacketContext;
 use recorder::{FieldSink, Recorder};
 use shard::Shard;
-pub use share::Partition;
-use share::Share;
+pub use shard_range::Partition;
+use shard_range::ShardRange;
 
 /// Decodes the packets of a capture in order.
 struct Session {
     context: PacketContext,
     /// The shards of this session's share.
     shards: Vec<Shard>,
-    share: Share,
+    range: ShardRange,
     fragment_events: Vec<ip_defrag::FragmentEvent>,
     /// Number of packets of a link type that is not supported, and the first such link type.
     unknown_links: u64,
@@ -104,12 +104,12 @@ enum Recorded<'a> {
 impl Session {
     /// One of several sessions that each have a share of a capture. The first one reports events
     /// without a flow.
-    fn share(mut options: Options, share: Share) -> Session {
-        options.settings.limits.remembered /= share.all;
-        options.settings.limits.inflated_rate /= share.all;
+    fn of_range(mut options: Options, range: ShardRange) -> Session {
+        options.settings.limits.remembered /= range.all;
+        options.settings.limits.inflated_rate /= range.all;
         Session {
-            shards: (0..share.shards).map(|_| Shard::new(&options, share.all)).collect(),
-            share,
+            shards: (0..range.shards).map(|_| Shard::new(&options, range.all)).collect(),
+            range,
             fragment_events: Vec::new(),
             unknown_links: 0,
             unread: [0; UnreadLayer::ALL.len()],
@@ -119,7 +119,7 @@ impl Session {
             passed_over: 0,
             cut: CutPackets::default(),
             heard: OtherHosts::default(),
-            context: PacketContext::new(options, Numbers::new(share.is_merged)),
+            context: PacketContext::new(options, Numbers::new(range.is_merged)),
         }
     }
 
@@ -183,14 +183,14 @@ impl Session {
         context.moment = EventOrder::before(context.frame);
         let moment = context.moment;
         if let Change::File(event) | Change::End(event) = change
-            && self.share.tells_files()
+            && self.range.reports_files()
         {
             recorder.file(moment, event);
         }
         self.elapse(recorder);
         self.context.moment = EventOrder::at(self.context.frame);
         let time = Time(packet.time);
-        if matches!(change, Change::End(_)) && self.share.knows_files() {
+        if matches!(change, Change::End(_)) && self.range.knows_files() {
             self.context.files_end(time, recorder);
         }
         let Some(glance) = glance(packet.link, packet.data) else {
@@ -201,7 +201,7 @@ impl Session {
             return self.outcome(&glance.outcome(), time, Recorded::Here, 0, recorder);
         }
         let [source, destination] = glance.hosts().map(IpAddr::from);
-        if let Some(shard) = self.share.place_of(source, destination) {
+        if let Some(shard) = self.range.place_of(source, destination) {
             let transport = if glance.is_udp() { Transport::Udp } else { Transport::Tcp };
             // The key is made from values in registers, not from the outcome that was just written:
             // reading that in other units than it was written stalls the processor until the stores
@@ -257,12 +257,12 @@ impl Session {
         {
             let number = (left.rank as u32).wrapping_add(1);
             left.go_on(shard);
-            self.context.moment = EventOrder::end_of(number, self.share.number(at));
+            self.context.moment = EventOrder::end_of(number, self.range.number(at));
             shard.end_flow(&mut self.context, slot, recorder);
             return true;
         }
         for (at, shard) in self.shards.iter_mut().enumerate() {
-            self.context.moment = EventOrder::end_of(0, self.share.number(at));
+            self.context.moment = EventOrder::end_of(0, self.range.number(at));
             shard.see_forgotten();
             shard.limits_met(&self.context, self.context.now, recorder);
         }
@@ -273,9 +273,9 @@ impl Session {
     fn elapse<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
         self.expire(recorder);
         // Shards take turns; the packet's own shard handles its timeouts itself.
-        let turn = self.context.frame as usize & (self.share.all - 1);
+        let turn = self.context.frame as usize & (self.range.all - 1);
         if let Some(shard) =
-            turn.checked_sub(self.share.first).and_then(|at| self.shards.get_mut(at))
+            turn.checked_sub(self.range.first).and_then(|at| self.shards.get_mut(at))
         {
             shard.elapse(&mut self.context, recorder);
         }
@@ -299,7 +299,7 @@ impl Session {
         let Some(key) = shard::key_of(outcome) else {
             return self.no_message(outcome, time, recorded, depth, recorder);
         };
-        match self.share.place_of(key.source, key.destination) {
+        match self.range.place_of(key.source, key.destination) {
             Some(shard) => self.carried(shard, key, outcome, time, recorded, recorder),
             None => {
                 if let Outcome::Udp(datagram) = outcome {
@@ -410,8 +410,8 @@ impl Session {
         }
         // Each share reports the hosts of its own pairs.
         let tells = match (outcome, recorded) {
-            (Outcome::Fragment(fragment), _) => self.share.has(&fragment.ip),
-            (_, Recorded::Joined(whole)) => self.share.has(&whole.ip),
+            (Outcome::Fragment(fragment), _) => self.range.has(&fragment.ip),
+            (_, Recorded::Joined(whole)) => self.range.has(&whole.ip),
             (_, Recorded::Here) => self.is_first(),
         };
         if tells {
@@ -436,7 +436,7 @@ impl Session {
     /// ICMP that is about no datagram: its sender runs.
     fn other_icmp(&mut self, icmp: &OtherIcmp) {
         let OtherIcmp { ip, .. } = icmp;
-        let place = self.share.place_of(ip.source, ip.destination);
+        let place = self.range.place_of(ip.source, ip.destination);
         let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) else { return };
         shard.see_host(&self.context, ip.source);
         if let Some(echo) = icmp.echo() {
@@ -457,6 +457,6 @@ impl Session {
 
     /// Whether this session reports events without a flow.
     fn is_first(&self) -> bool {
-        self.share.is_first()
+        self.range.is_first()
     }
 }

@@ -28,7 +28,7 @@ const UNDECIDED: usize = 4096;
 
 /// Reads a connection's bytes, finds its messages and passes them to its conversation.
 pub(super) struct Reading<'s, F> {
-    pub(super) speech: StreamProtocol,
+    pub(super) stream: StreamProtocol,
     pub(super) flow: FlowMut<'s>,
     pub(super) context: &'s mut PacketContext,
     pub(super) shared: &'s mut SharedStates,
@@ -45,7 +45,7 @@ pub(super) struct Reading<'s, F> {
 
 impl<F: FieldSink> StreamReader for Reading<'_, F> {
     fn read(&mut self, side: Side, run: &Run<'_>) -> Next {
-        if self.speech.conversation.is_none() {
+        if self.stream.conversation.is_none() {
             match self.identify(side, run) {
                 Ok(id) => self.begin(id),
                 Err(Undecided::None) => {
@@ -60,7 +60,7 @@ impl<F: FieldSink> StreamReader for Reading<'_, F> {
                     return if is_kept { Next::Later } else { Next::Consumed(0) };
                 }
             }
-            self.speech.beginnings = None;
+            self.stream.beginnings = None;
             if self.other_begins(side, run) {
                 self.rereads = true;
                 self.wait(side, run);
@@ -75,7 +75,7 @@ impl<F: FieldSink> StreamReader for Reading<'_, F> {
         if run.is_held_back() {
             self.wait(side, run);
         } else if used == 0 || used >= run.bytes().len() {
-            let waited = self.speech.stop_waiting(side).and_then(|wait| wait.closed);
+            let waited = self.stream.stop_waiting(side).and_then(|wait| wait.closed);
             if let Some((how, time)) = closing(run.end(), waited, self.ended(run)) {
                 self.closed(side, how, time, run.other_has_hole());
             }
@@ -85,13 +85,13 @@ impl<F: FieldSink> StreamReader for Reading<'_, F> {
 
     fn event(&mut self, event: StreamEvent) {
         if event.kind == StreamEventKind::NewConnection {
-            self.end_talk();
+            self.end_conversation();
             return;
         }
         if let StreamEventKind::Gap { .. } | StreamEventKind::Limit { .. } = event.kind {
             self.flow.set_lossy();
         }
-        let Some(id) = self.speech.conversation.as_ref().map(|conversation| conversation.id())
+        let Some(id) = self.stream.conversation.as_ref().map(|conversation| conversation.id())
         else {
             return;
         };
@@ -137,7 +137,7 @@ impl<F: FieldSink> Reading<'_, F> {
         }
         let ends = self.flow.facts().ends;
         let other =
-            self.speech.beginnings.as_ref().map(|both| both[side.other().index()].as_slice());
+            self.stream.beginnings.as_ref().map(|both| both[side.other().index()].as_slice());
         let mut stream = StreamView {
             bytes: [run.bytes(), other.unwrap_or_default()],
             began: [run.began() && !run.after_gap(), true],
@@ -156,7 +156,7 @@ impl<F: FieldSink> Reading<'_, F> {
         if reported != Err(Undecided::More) && !may_tell {
             return reported;
         }
-        let beginnings = self.speech.beginnings.get_or_insert_default();
+        let beginnings = self.stream.beginnings.get_or_insert_default();
         let own = &mut beginnings[side.index()];
         if run.bytes().len() > UNDECIDED {
             return Err(Undecided::None);
@@ -168,13 +168,13 @@ impl<F: FieldSink> Reading<'_, F> {
     /// Whether neither direction has bytes that are known.
     fn is_nothing(&self, side: Side, run: &Run<'_>) -> bool {
         let is_silent = run.bytes().is_empty() && !run.other_has_hole();
-        is_silent && self.speech.wait(side.other()).is_none()
+        is_silent && self.stream.wait(side.other()).is_none()
     }
 
     /// Whether, after the protocol was identified, the other direction has unread bytes that belong
     /// before or after these.
     fn other_begins(&self, side: Side, run: &Run<'_>) -> bool {
-        let Some(other) = self.speech.wait(side.other()) else { return false };
+        let Some(other) = self.stream.wait(side.other()) else { return false };
         match run.end() {
             None | Some(StreamEnd::Fin) => true,
             Some(StreamEnd::Reset | StreamEnd::Abandoned) => {
@@ -190,7 +190,7 @@ impl<F: FieldSink> Reading<'_, F> {
         match run.end() {
             Some(StreamEnd::Gap | StreamEnd::Limit) => false,
             Some(StreamEnd::Fin)
-                if run.bytes().is_empty() && self.speech.wait(side.other()).is_some() =>
+                if run.bytes().is_empty() && self.stream.wait(side.other()).is_some() =>
             {
                 true
             }
@@ -202,21 +202,21 @@ impl<F: FieldSink> Reading<'_, F> {
 
     /// Reads waiting bytes that need not wait any longer, in the order in which they were sent.
     pub(super) fn catch_up(&mut self, connection: &mut Connection, budget: &mut StreamBudget) {
-        if self.speech.conversation.is_none() {
+        if self.stream.conversation.is_none() {
             return;
         }
         if self.rereads {
             connection.forget_shown();
         }
-        while self.speech.waits.is_some() {
+        while self.stream.waits.is_some() {
             let mut sides = Side::BOTH;
-            sides.sort_by_key(|&side| self.speech.wait(side).map(|wait| wait.since));
+            sides.sort_by_key(|&side| self.stream.wait(side).map(|wait| wait.since));
             let goes_on = sides.into_iter().any(|side| {
-                let before = self.speech.wait(side);
+                let before = self.stream.wait(side);
                 if before.is_some() {
                     connection.read_again(side, budget, self);
                 }
-                self.speech.wait(side) != before
+                self.stream.wait(side) != before
             });
             if !goes_on {
                 return;
@@ -227,7 +227,7 @@ impl<F: FieldSink> Reading<'_, F> {
     /// The unread bytes of a direction must wait.
     fn wait(&mut self, side: Side, run: &Run<'_>) {
         let (since, ended) = (self.first_frame(side, run), self.ended(run));
-        let wait = &mut self.speech.waits.get_or_insert_default()[side.index()];
+        let wait = &mut self.stream.waits.get_or_insert_default()[side.index()];
         let wait = wait.get_or_insert(UnreadBytes { since, shown: 0, closed: None });
         (wait.since, wait.shown) = (since, run.bytes().len());
         if run.end() == Some(StreamEnd::Fin) {
@@ -242,28 +242,28 @@ impl<F: FieldSink> Reading<'_, F> {
 
     /// The packet of the first unread byte, or of the FIN.
     fn first_frame(&self, side: Side, run: &Run<'_>) -> u64 {
-        let waits = || self.speech.wait(side).map(|wait| wait.since);
+        let waits = || self.stream.wait(side).map(|wait| wait.since);
         let frame = run.pieces().next().map(|piece| piece.frame).or_else(waits);
         frame.unwrap_or(self.context.frame)
     }
 
     fn begin(&mut self, id: Id) {
         self.flow.number = self.context.numbers.next(self.context.moment);
-        self.speech.conversation = Some(Box::new(id.conversation()));
+        self.stream.conversation = Some(Box::new(id.conversation()));
     }
 
     /// Reads one message, or skips bytes that are not one. Returns how many bytes it took.
     fn next(&mut self, side: Side, run: &Run<'_>) -> usize {
         let bytes = run.bytes();
         let facts = self.flow.facts();
-        let Some(conversation) = &mut self.speech.conversation else { return 0 };
+        let Some(conversation) = &mut self.stream.conversation else { return 0 };
         if bytes.is_empty() {
             return 0;
         }
         let ended = run.end().is_some();
         // A direction whose beginning is not in the capture begins in the middle of a message.
-        let heard = std::mem::replace(&mut self.speech.heard[side.index()], true);
-        let mid = self.speech.cut[side.index()];
+        let heard = std::mem::replace(&mut self.stream.heard[side.index()], true);
+        let mid = self.stream.cut[side.index()];
         let after_gap = run.after_gap() || mid || !heard && !run.began();
         let unread = Unread { bytes, seen: run.seen(), ended, after_gap };
         let (shared, settings, budget) =
@@ -271,11 +271,11 @@ impl<F: FieldSink> Reading<'_, F> {
         let length = match conversation.frame(shared, &facts, settings, budget, side, &unread) {
             Framed::Message(length) => length.clamp(1, bytes.len()),
             Framed::Junk(length) => {
-                self.speech.cut[side.index()] = false;
+                self.stream.cut[side.index()] = false;
                 return length.clamp(1, bytes.len());
             }
             Framed::More => {
-                self.speech.heard[side.index()] = heard;
+                self.stream.heard[side.index()] = heard;
                 return 0;
             }
         };
@@ -286,7 +286,7 @@ impl<F: FieldSink> Reading<'_, F> {
         if conversation.deadline().is_some_and(|due| due <= self.context.now) {
             self.elapse(run.other_has_hole(), false);
         }
-        self.speech.cut[side.index()] =
+        self.stream.cut[side.index()] =
             run.end() == Some(StreamEnd::Limit) && length == bytes.len();
         self.message(side, run, length, lost);
         length
@@ -340,14 +340,14 @@ impl<F: FieldSink> Reading<'_, F> {
     }
 
     /// The ports are reused: checks the conversation so far.
-    fn end_talk(&mut self) {
+    fn end_conversation(&mut self) {
         self.elapse(false, true);
-        if let Some(conversation) = self.speech.conversation.take() {
+        if let Some(conversation) = self.stream.conversation.take() {
             let protocol = conversation.id().info().id;
             let row = || FlowRow { protocol, ..self.flow.row(self.context.digits) };
             self.recorder.flow_ended(self.context.moment, row);
         }
-        self.speech = StreamProtocol::default();
+        self.stream = StreamProtocol::default();
         self.flow.begin_again(self.context.now);
         self.flow.begins_with(self.context.frame);
     }
@@ -365,7 +365,7 @@ impl<F: FieldSink> Reading<'_, F> {
         other_has_hole: bool,
         work: impl FnOnce(&mut Conversation, &mut SharedStates, ConversationContext<'_, F>),
     ) {
-        let Some(mut conversation) = self.speech.conversation.take() else { return };
+        let Some(mut conversation) = self.stream.conversation.take() else { return };
         self.recorder.count_in(&self.flow);
         self.recorder.flow_context(self.flow_context(conversation.id()));
         let mut facts = self.flow.facts();
@@ -378,7 +378,7 @@ impl<F: FieldSink> Reading<'_, F> {
         };
         working.recorder.evidence(Evidence { lost: false, ..working.evidence(lost) });
         work(&mut conversation, self.shared, working);
-        self.speech.conversation = Some(conversation);
+        self.stream.conversation = Some(conversation);
         self.recorder.settle_in(&mut self.flow);
     }
 
@@ -403,7 +403,7 @@ struct ConversationContext<'w, F> {
 
 impl<F> ConversationContext<'_, F> {
     fn evidence(&self, lost: bool) -> Evidence {
-        Evidence { vouched: self.options.complete, lost, ..self.facts.evidence() }
+        Evidence { complete: self.options.complete, lost, ..self.facts.evidence() }
     }
 }
 

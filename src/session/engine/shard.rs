@@ -133,12 +133,12 @@ impl Shard {
         recorder: &mut Recorder<F>,
     ) {
         if self.budget.is_met() {
-            self.tell_limits(context, time, recorder);
+            self.report_limits(context, time, recorder);
         }
     }
 
     #[cold]
-    fn tell_limits<F: FieldSink>(
+    fn report_limits<F: FieldSink>(
         &mut self,
         context: &PacketContext,
         time: Time,
@@ -350,8 +350,8 @@ impl Shard {
             ..context.flow_context(&facts)
         });
         let whole = payload.whole();
-        let vouched = context.options.complete;
-        recorder.evidence(Evidence { vouched, ..Evidence::default() });
+        let complete = context.options.complete;
+        recorder.evidence(Evidence { complete, ..Evidence::default() });
         let snapped = datagram.payload.snapped;
         recorder.checked(&NET001, !snapped, whole, || SNAPPED.to_owned());
         context.header_checksum(&datagram.headers, |ok, detail| {
@@ -367,7 +367,7 @@ impl Shard {
         for (rule, ok, detail) in context.headers.drain(..) {
             recorder.checked(rule, ok, whole, || detail);
         }
-        recorder.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
+        recorder.evidence(Evidence { complete, lost: payload.lost, ..facts.evidence() });
         payload.flow = facts.number;
         let settings = &context.options.settings;
         conversation.message(

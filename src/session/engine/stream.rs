@@ -107,7 +107,7 @@ impl Shard {
                 connection.segment(side, &arrival, budget, reading);
                 let was_undecided = reading.cut_short || !connection.is_ignored();
                 is_unreported =
-                    reading.speech.conversation.is_none() && !was_ignored && was_undecided;
+                    reading.stream.conversation.is_none() && !was_ignored && was_undecided;
             },
         );
         context.pieces = pieces;
@@ -163,7 +163,7 @@ impl Shard {
         let lossy = context.facts(&flow, 0, &self.incomplete).lossy;
         let before = flow.memory();
         let mut reading = Reading {
-            speech: std::mem::take(&mut stream.speech),
+            stream: std::mem::take(&mut stream.stream),
             flow,
             context: &mut *context,
             shared: &mut self.shared,
@@ -178,12 +178,12 @@ impl Shard {
         let (connection, budget) = (&mut stream.connection, &mut self.streams.budget);
         work(connection, budget, &mut reading);
         reading.catch_up(connection, budget);
-        stream.speech = reading.speech;
+        stream.stream = reading.stream;
         if reading.pieces.capacity() <= PIECES {
             self.streams.pieces = reading.pieces;
         }
         let deadline =
-            stream.speech.conversation.as_ref().and_then(|conversation| conversation.deadline());
+            stream.stream.conversation.as_ref().and_then(|conversation| conversation.deadline());
         if let Some(mut flow) = self.table.flow(slot) {
             flow.set_held(stream.memory());
             flow.state = FlowState::Stream(stream);

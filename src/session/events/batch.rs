@@ -11,7 +11,7 @@ use dissectors::kit::{
     CrossFlowEvent, Finding, Message, Node, Payload, Piece, Reply, RuleResults, Sending, Side,
     Span, Time, Transport, TreeView,
 };
-use dissectors::ledger::{Listed, Witness};
+use dissectors::ledger::{Basis, Listed};
 use serde::{Deserialize, Serialize};
 
 use super::listed;
@@ -123,7 +123,7 @@ struct FieldSpans {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct StoredCrossFlow {
     event: CrossFlowEvent,
-    witness: Witness,
+    basis: Basis,
     servers: Span,
     text: Span,
 }
@@ -257,10 +257,10 @@ impl Batch {
                 }
             }
             EventKind::CrossFlow => {
-                let &StoredCrossFlow { event, witness, servers, text } = self.cross_flow.get(at)?;
+                let &StoredCrossFlow { event, basis, servers, text } = self.cross_flow.get(at)?;
                 Event::CrossFlow(CrossFlow {
                     event,
-                    witness,
+                    basis,
                     servers: part(&self.servers, servers),
                     text: part(&self.cross_flow_texts, text),
                 })
@@ -294,7 +294,7 @@ impl Batch {
                 self.records.get_mut(at).map(|record| &mut record.context.flow.number)
             }
             EventKind::CrossFlow => {
-                self.cross_flow.get_mut(at).map(|stored| &mut stored.witness.flow)
+                self.cross_flow.get_mut(at).map(|stored| &mut stored.basis.flow)
             }
             EventKind::FlowEnded => self.rows.get_mut(at).map(|row| &mut row.flow),
             EventKind::Icmp | EventKind::Datagram | EventKind::File => None,
@@ -472,7 +472,7 @@ impl Batch {
         &mut self,
         order: EventOrder,
         event: CrossFlowEvent,
-        witness: Witness,
+        basis: Basis,
         text: &[u8],
     ) {
         let servers = match event {
@@ -482,7 +482,7 @@ impl Batch {
         self.next_list = self.servers.len();
         self.push(order, EventKind::CrossFlow, self.cross_flow.len());
         let text = append(&mut self.cross_flow_texts, text);
-        self.cross_flow.push(StoredCrossFlow { event, witness, servers, text });
+        self.cross_flow.push(StoredCrossFlow { event, basis, servers, text });
     }
 
     pub(in crate::session) fn push_icmp(&mut self, order: EventOrder, icmp: IcmpEvent) {

@@ -139,8 +139,8 @@ impl OtherPairs {
     /// got.
     pub fn ends(&self) -> Vec<(SocketAddr, SocketAddr, PairTraffic)> {
         let both = |([one, other], traffic): (&[SocketAddr; 2], &PairTraffic)| {
-            let ([sent, got], [said, heard]) = (traffic.packets, traffic.bytes);
-            let back = PairTraffic { packets: [got, sent], bytes: [heard, said], ..*traffic };
+            let ([sent, got], [given, heard]) = (traffic.packets, traffic.bytes);
+            let back = PairTraffic { packets: [got, sent], bytes: [heard, given], ..*traffic };
             [(*one, *other, *traffic), (*other, *one, back)]
         };
         let mut ends: Vec<_> = self.pairs.iter().flat_map(both).collect();

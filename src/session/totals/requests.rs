@@ -166,7 +166,7 @@ impl Requests {
 
     /// The results, if these hosts are in the recording; empty if there were too many servers. With
     /// `lossy`, packets between unknown hosts are missing.
-    pub fn review(&mut self, heard: &OtherHosts, vouched: bool, lossy: bool) -> RequestReview {
+    pub fn review(&mut self, heard: &OtherHosts, complete: bool, lossy: bool) -> RequestReview {
         let (count, mut review) = (self.servers.len(), RequestReview::default());
         if self.is_full {
             return review;
@@ -193,7 +193,7 @@ impl Requests {
                 || hosts.contains(&host)
                 || heard.contains(host)
                 || self.heard.contains(&host);
-            let is_proven = silence.is_proven(is_heard, vouched, lossy);
+            let is_proven = silence.is_proven(is_heard, complete, lossy);
             any_is_proven |= is_proven;
             review.unanswered.push(silence.broken(&NET014, is_proven, 1));
             all = Some(all.map_or(*silence, |all| all.and(&silence)));
@@ -201,7 +201,7 @@ impl Requests {
         if let Some(all) = all.filter(|_| review.answering.is_empty()) {
             // One proven missing response shows that responses would be in the recording.
             let is_proven = any_is_proven
-                && (vouched
+                && (complete
                     || all.settled == all.requests
                     || all.settled >= UnansweredRequests::NO_ACCIDENT);
             let nothing = all.broken(&NET012, is_proven, count);
@@ -241,9 +241,9 @@ impl UnansweredRequests {
     }
 
     /// Whether nothing that is missing from the capture may explain it.
-    fn is_proven(&self, is_heard: bool, vouched: bool, lossy: bool) -> bool {
+    fn is_proven(&self, is_heard: bool, complete: bool, lossy: bool) -> bool {
         let has_waited = self.waited >= UnansweredRequests::NO_ACCIDENT && is_heard;
-        self.refused > 0 || !self.lossy && !lossy && (vouched || has_waited)
+        self.refused > 0 || !self.lossy && !lossy && (complete || has_waited)
     }
 
     fn broken(&self, rule: &'static Rule, is_proven: bool, servers: usize) -> Unanswered {
@@ -304,10 +304,10 @@ mod tests {
     }
 
     /// Broken rules, each with whether it is proven, and with its packet.
-    fn broken(requests: &mut Requests, heard: &[&str], vouched: bool) -> Vec<(String, bool, u64)> {
+    fn broken(requests: &mut Requests, heard: &[&str], complete: bool) -> Vec<(String, bool, u64)> {
         let mut hosts = OtherHosts::default();
         heard.iter().for_each(|host| hosts.insert(host.parse().unwrap()));
-        let review = requests.review(&hosts, vouched, false);
+        let review = requests.review(&hosts, complete, false);
         let broken = review.unanswered.iter().map(|it| {
             (it.rule.code.to_string(), it.evidence.suffices(it.rule.needs), it.mark.frame)
         });
@@ -316,7 +316,7 @@ mod tests {
 
     const WAITED: Evidence = Evidence {
         waited: true,
-        vouched: false,
+        complete: false,
         began: false,
         lost: false,
         lossy: false,

@@ -8,21 +8,22 @@ use crate::kit::{Cut, Read, Reader, Sink, Span};
 /// A2S_INFO, response format.
 pub(super) fn info_response<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut MessageSummary,
+    summary: &mut MessageSummary,
     is_wanted: bool,
 ) -> Result<(), Cut> {
     rules::obsolete_info(false, Span::new(r.at() - 1, r.at()), r.sink);
-    said.protocol = Some(r.u8(&f::PROTOCOL)?.value);
+    summary.protocol = Some(r.u8(&f::PROTOCOL)?.value);
     r.text(&f::NAME)?;
     r.text(&f::MAP)?;
     r.text(&f::FOLDER)?;
     r.text(&f::GAME)?;
     let app_id = r.u16_le(&f::APP_ID)?;
-    said.app_id = Some(app_id.value);
+    summary.app_id = Some(app_id.value);
     let players = r.u8(&f::PLAYERS_COUNT)?;
     let max_players = r.u8(&f::MAX_PLAYERS)?;
     let bots = r.u8(&f::BOTS);
-    said.counted = bots.ok().map(|bots| Counted::Info { players: players.value, bots: bots.value });
+    summary.counted =
+        bots.ok().map(|bots| Counted::Info { players: players.value, bots: bots.value });
     if !is_wanted {
         return Err(Cut::Reported);
     }
@@ -30,7 +31,7 @@ pub(super) fn info_response<S: Sink>(
     bots?;
     let server_type = r.u8(&f::SERVER_TYPE)?;
     rules::server_type(server_type, Some(app_id.value), r.sink);
-    let rest = info_rest(r, said, app_id);
+    let rest = info_rest(r, summary, app_id);
     hltv(rest, max_players, server_type, r)
 }
 
@@ -56,7 +57,7 @@ fn hltv<S: Sink, T>(
 
 fn info_rest<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut MessageSummary,
+    summary: &mut MessageSummary,
     app_id: Read<u16>,
 ) -> Result<(), Cut> {
     let environment = r.u8(&f::ENVIRONMENT)?;
@@ -77,7 +78,7 @@ fn info_rest<S: Sink>(
     if edf.value & 0x80 != 0 {
         let port = r.u16_le(&f::PORT)?;
         rules::port_announced(&f::PORT, port, r.sink);
-        said.game_port = Some(port.value);
+        summary.game_port = Some(port.value);
     }
     if edf.value & 0x10 != 0 {
         r.u64_le(&f::STEAM_ID)?;
@@ -119,7 +120,7 @@ fn the_ship<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
 /// A2S_INFO, the obsolete response format of GoldSource servers.
 pub(super) fn info_response_goldsrc<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut MessageSummary,
+    summary: &mut MessageSummary,
 ) -> Result<(), Cut> {
     let message_byte = Span::new(r.at() - 1, r.at());
     r.text(&f::ADDRESS)?;
@@ -129,7 +130,7 @@ pub(super) fn info_response_goldsrc<S: Sink>(
     r.text(&f::GAME)?;
     let players = r.u8(&f::PLAYERS_COUNT)?;
     let max_players = r.u8(&f::MAX_PLAYERS)?;
-    let bots = goldsrc_rest(r, said, message_byte, max_players);
+    let bots = goldsrc_rest(r, summary, message_byte, max_players);
     rules::player_limits(players, max_players, bots.ok(), r.sink);
     bots.map(|_| ())
 }
@@ -137,11 +138,11 @@ pub(super) fn info_response_goldsrc<S: Sink>(
 /// The fields after the players, of which the number of bots is the last.
 fn goldsrc_rest<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut MessageSummary,
+    summary: &mut MessageSummary,
     message_byte: Span,
     max_players: Read<u8>,
 ) -> Result<Read<u8>, Cut> {
-    said.protocol = Some(r.u8(&f::PROTOCOL)?.value);
+    summary.protocol = Some(r.u8(&f::PROTOCOL)?.value);
     let server_type = r.u8(&f::SERVER_TYPE)?;
     // "GoldSource servers (except for HLTV ones?)": an HLTV proxy may keep the old form.
     if !is_relay(server_type) {

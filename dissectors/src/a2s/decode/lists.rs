@@ -18,10 +18,10 @@ pub(super) fn player_response<S: Sink>(
     if known.lost && r.is_empty() {
         rules::players_lost(r.here(), r.sink);
     }
-    let said = r.u8(&f::NUM_PLAYERS)?;
-    let mut list = rules::ListCount::new(said.value.into(), said.at);
+    let announced = r.u8(&f::NUM_PLAYERS)?;
+    let mut list = rules::ListCount::new(announced.value.into(), announced.at);
     let shape = match known.ship {
-        Some(true) => lookahead::ship(r.peek(), list.said),
+        Some(true) => lookahead::ship(r.peek(), list.announced),
         Some(false) => TheShipPlace::No,
         None => TheShipPlace::After,
     };
@@ -31,20 +31,20 @@ pub(super) fn player_response<S: Sink>(
     if list.unnamed > 0 {
         r.leaf(&f::UNNAMED, 0, list.unnamed.into());
     }
-    let lost = known.lost && list.found < list.said;
+    let lost = known.lost && list.found < list.announced;
     if lost {
         rules::players_lost(r.here(), r.sink);
         rules::player_indices(&list, lost, r.sink);
     }
     if end_of_list(r, &list, known, cut_off, read)? {
         rules::player_count(&list, r.sink);
-        let counted = Counted::List { listed: list.said, unnamed: list.unnamed };
-        summary.counted = (list.found == list.said && !lost).then_some(counted);
+        let counted = Counted::List { listed: list.announced, unnamed: list.unnamed };
+        summary.counted = (list.found == list.announced && !lost).then_some(counted);
     }
     if !lost {
         rules::player_indices(&list, lost, r.sink);
     }
-    if !r.is_empty() && shape == TheShipPlace::After && r.rest() == 8 * list.said as usize {
+    if !r.is_empty() && shape == TheShipPlace::After && r.rest() == 8 * list.announced as usize {
         ship_players(r)?;
     }
     Ok(())
@@ -70,7 +70,8 @@ fn players<S: Sink>(
     shape: TheShipPlace,
 ) -> Result<(), Cut> {
     while !r.is_empty() {
-        if list.found >= list.said && !lookahead::more_players(r.peek(), list.said, shape) {
+        if list.found >= list.announced && !lookahead::more_players(r.peek(), list.announced, shape)
+        {
             break;
         }
         let Player { index, name, duration } = player(r, shape)?;
@@ -105,19 +106,19 @@ pub(super) fn rules_response<S: Sink>(
     if known.lost && r.rest() < 2 {
         rules::rules_lost(r.here(), r.sink);
     }
-    let said = r.u16_le(&f::NUM_RULES)?;
-    let mut list = rules::ListCount::new(said.value.into(), said.at);
+    let announced = r.u16_le(&f::NUM_RULES)?;
+    let mut list = rules::ListCount::new(announced.value.into(), announced.at);
     let (start, bytes) = (r.at(), r.peek());
     let mut names = SeenNames::new(bytes, start);
     r.open(&f::RULES);
     let read = rule_pairs(r, &mut list, &mut names);
     r.close();
     rules::utf8_rules(&list, r.sink);
-    let lost = known.lost && list.found < list.said;
+    let lost = known.lost && list.found < list.announced;
     if lost {
         rules::rules_lost(r.here(), r.sink);
     }
-    rules::rule_names(names.twice(), lost, said.at, r.sink);
+    rules::rule_names(names.twice(), lost, announced.at, r.sink);
     if end_of_list(r, &list, known, cut_off, read)? {
         rules::rules_count(&list, r.sink);
     }
@@ -131,11 +132,11 @@ fn rule_pairs<'a, S: Sink>(
 ) -> Result<(), Cut> {
     let utf8_end = r.at() + scan::utf8_up_to(r.peek());
     let texts = [&f::RULE_NAME, &f::RULE_VALUE];
-    let usual = r.text_pairs(&f::RULE, texts, list.said, utf8_end, |name| names.add(name));
+    let usual = r.text_pairs(&f::RULE, texts, list.announced, utf8_end, |name| names.add(name));
     list.found += usual;
     list.utf8 += usual;
     while !r.is_empty() {
-        if list.found >= list.said && !lookahead::more_rules(r.peek()) {
+        if list.found >= list.announced && !lookahead::more_rules(r.peek()) {
             break;
         }
         let [name, value] = rule(r)?;

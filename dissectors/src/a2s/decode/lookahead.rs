@@ -29,13 +29,13 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
     }
     ahead(bytes.get(message_byte(bytes)..).unwrap_or_default(), |r| {
         let kind = r.u8(&f::TYPE)?.value;
-        let said = match kind {
+        let announced = match kind {
             b'D' => r.u8(&f::NUM_PLAYERS)?.value.into(),
             b'E' => r.u16_le(&f::NUM_RULES)?.value,
             _ => return Ok(false),
         };
         let mut found = 0;
-        while found < said && !r.is_empty() {
+        while found < announced && !r.is_empty() {
             let entry = if kind == b'D' {
                 player(r, TheShipPlace::No).map(drop)
             } else {
@@ -46,17 +46,18 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
             }
             found += 1;
         }
-        Ok(found < said)
+        Ok(found < announced)
     })
 }
 
 /// The format of a player list from The Ship, after its count.
-pub(super) fn ship(bytes: &[u8], said: u32) -> TheShipPlace {
-    let players =
-        |r: &mut Reader<'_, Blind>, ship| (0..said).try_for_each(|_| player(r, ship).map(drop));
+pub(super) fn ship(bytes: &[u8], announced: u32) -> TheShipPlace {
+    let players = |r: &mut Reader<'_, Blind>, ship| {
+        (0..announced).try_for_each(|_| player(r, ship).map(drop))
+    };
     let is_plain = ahead(bytes, |r| {
         players(r, TheShipPlace::After)?;
-        Ok(r.is_empty() || r.rest() == 8 * said as usize)
+        Ok(r.is_empty() || r.rest() == 8 * announced as usize)
     });
     let are_inside = || {
         ahead(bytes, |r| {
@@ -68,8 +69,8 @@ pub(super) fn ship(bytes: &[u8], said: u32) -> TheShipPlace {
 }
 
 /// Whether there are more players after the announced number.
-pub(super) fn more_players(bytes: &[u8], said: u32, ship: TheShipPlace) -> bool {
-    if ship == TheShipPlace::After && bytes.len() == 8 * said as usize {
+pub(super) fn more_players(bytes: &[u8], announced: u32, ship: TheShipPlace) -> bool {
+    if ship == TheShipPlace::After && bytes.len() == 8 * announced as usize {
         // 8 bytes a player, unless all bytes form entries with names.
         return ahead(bytes, |r| {
             while !r.is_empty() {

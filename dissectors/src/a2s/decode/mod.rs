@@ -116,7 +116,7 @@ pub(in crate::a2s) fn message<S: Sink>(
     known: DecodeContext,
     sink: &mut S,
 ) -> MessageSummary {
-    let mut said = MessageSummary::UNKNOWN;
+    let mut summary = MessageSummary::UNKNOWN;
     let cut_off = !known.split && lookahead::is_cut_off(bytes);
     let endings = match bytes.get(message_byte(bytes)) {
         _ if cut_off => &CUT_OFF,
@@ -129,16 +129,16 @@ pub(in crate::a2s) fn message<S: Sink>(
         let kind = r.u8(&f::TYPE)?;
         // A server answers a player who joins with a longer `A`.
         if kind.value == b'A' && known.unasked && r.rest() != 4 {
-            said.message = &m::GAME_CONNECTION;
-            if !r.sink.begins(said.message) {
+            summary.message = &m::GAME_CONNECTION;
+            if !r.sink.begins(summary.message) {
                 return Err(Cut::Reported);
             }
             r.bytes(&f::BODY, r.rest());
             return Ok(());
         }
-        said.kind = kind.value;
+        summary.kind = kind.value;
         rules::known_message(kind, rules::is_named(kind.value), r.sink);
-        said.message = match kind.value {
+        summary.message = match kind.value {
             b'i' => &m::PING_REQUEST,
             b'j' => &m::PING_RESPONSE,
             b'T' => &m::INFO_REQUEST,
@@ -153,7 +153,7 @@ pub(in crate::a2s) fn message<S: Sink>(
             b'l' => &m::PRINT,
             _ => &m::UNKNOWN,
         };
-        let is_wanted = r.sink.begins(said.message);
+        let is_wanted = r.sink.begins(summary.message);
         if matches!(kind.value, b'i' | b'T' | b'W' | b'U' | b'V') {
             rules::ping_deprecated(kind.value == b'i', kind.at, r.sink);
         }
@@ -162,16 +162,16 @@ pub(in crate::a2s) fn message<S: Sink>(
             b'j' | b'D' | b'E' | b'l' if !is_wanted => Err(Cut::Reported),
             b'i' => Ok(()),
             b'j' => ping_response(r),
-            b'T' => info_request(r, &mut said, &mut right),
-            b'I' => info::info_response(r, &mut said, is_wanted),
-            b'm' => info::info_response_goldsrc(r, &mut said),
+            b'T' => info_request(r, &mut summary, &mut right),
+            b'I' => info::info_response(r, &mut summary, is_wanted),
+            b'm' => info::info_response_goldsrc(r, &mut summary),
             b'W' => {
                 rules::challenge_asked(true, kind.at, r.sink);
                 Ok(())
             }
-            b'A' => challenge_response(r, &mut said),
-            b'U' | b'V' => list_request(r, &mut said),
-            b'D' => lists::player_response(r, known, cut_off, &mut said),
+            b'A' => challenge_response(r, &mut summary),
+            b'U' | b'V' => list_request(r, &mut summary),
+            b'D' => lists::player_response(r, known, cut_off, &mut summary),
             b'E' => lists::rules_response(r, known, cut_off),
             b'l' => print(r),
             _ => {
@@ -180,8 +180,8 @@ pub(in crate::a2s) fn message<S: Sink>(
             }
         }
     });
-    said.whole = whole && right;
-    said
+    summary.whole = whole && right;
+    summary
 }
 
 /// The four bytes FF before the message byte. Inside a split response some servers leave them out
@@ -238,7 +238,7 @@ fn ping_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
 /// A2S_INFO, request format; with the challenge that later servers ask for.
 fn info_request<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut MessageSummary,
+    summary: &mut MessageSummary,
     right: &mut bool,
 ) -> Result<(), Cut> {
     let start = r.at();
@@ -253,7 +253,7 @@ fn info_request<S: Sink>(
         r.bytes(&f::CHALLENGE_BYTES, r.rest());
     }
     if r.rest() == 4 || r.rest() > 4 && !is_zero(r.peek()) {
-        said.challenge = Some(r.i32_le(&f::CHALLENGE)?);
+        summary.challenge = Some(r.i32_le(&f::CHALLENGE)?);
     }
     padding(r);
     Ok(())
@@ -288,7 +288,7 @@ fn is_zero(bytes: &[u8]) -> bool {
 /// A2S_SERVERQUERY_GETCHALLENGE, response format.
 fn challenge_response<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut MessageSummary,
+    summary: &mut MessageSummary,
 ) -> Result<(), Cut> {
     let at = Span::new(r.at(), r.at() + r.rest());
     rules::challenge_layout(r.rest(), at, r.sink);
@@ -296,7 +296,7 @@ fn challenge_response<S: Sink>(
         r.bytes(&f::CHALLENGE_BYTES, r.rest());
         return Err(Cut::Reported);
     }
-    said.challenge = Some(r.i32_le(&f::CHALLENGE)?);
+    summary.challenge = Some(r.i32_le(&f::CHALLENGE)?);
     if !r.is_empty() {
         r.bytes(&f::CHALLENGE_BYTES, r.rest());
     }
@@ -304,7 +304,7 @@ fn challenge_response<S: Sink>(
 }
 
 /// A2S_PLAYER and A2S_RULES, request format.
-fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut MessageSummary) -> Result<(), Cut> {
+fn list_request<S: Sink>(r: &mut Reader<'_, S>, summary: &mut MessageSummary) -> Result<(), Cut> {
     let at = Span::new(r.at(), r.at() + r.rest());
     let present = r.rest() >= 4;
     rules::challenge_present(present, r.rest(), at, r.sink);
@@ -313,7 +313,7 @@ fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut MessageSummary) -> Re
         return Err(Cut::Reported);
     }
     let challenge = r.i32_le(&f::CHALLENGE)?;
-    said.challenge = Some(challenge);
+    summary.challenge = Some(challenge);
     if challenge.value == -1 {
         rules::challenge_asked(false, challenge.at, r.sink);
     }

@@ -133,5 +133,5 @@ fn in_vain(asked: &PendingRequest, occasion: &Occasion) -> Exchange {
     let Occasion { evidence, challenge, .. } = *occasion;
     let (name, bit) = (asked.what.kind.name(), asked.what.kind.bit());
     let exchange = Exchange::new(&ELSEWHERE, name, bit, asked.began, evidence);
-    Exchange { challenge, tries: asked.tries, owed: asked.due == ResponseDue::Yes, ..exchange }
+    Exchange { challenge, tries: asked.tries, due: asked.due == ResponseDue::Yes, ..exchange }
 }

@@ -8,7 +8,7 @@ use super::A2S005;
 /// The announced and the actual number of entries of a list.
 pub(in crate::a2s) struct ListCount {
     /// The number in front of the list.
-    pub(in crate::a2s) said: u32,
+    pub(in crate::a2s) announced: u32,
     /// Where it is.
     at: Span,
     /// The number of complete entries.
@@ -24,8 +24,16 @@ pub(in crate::a2s) struct ListCount {
 }
 
 impl ListCount {
-    pub(in crate::a2s) fn new(said: u32, at: Span) -> ListCount {
-        ListCount { said, at, found: 0, unnamed: 0, utf8: 0, wrong_index: None, indexed: false }
+    pub(in crate::a2s) fn new(announced: u32, at: Span) -> ListCount {
+        ListCount {
+            announced,
+            at,
+            found: 0,
+            unnamed: 0,
+            utf8: 0,
+            wrong_index: None,
+            indexed: false,
+        }
     }
 
     /// A whole player entry with this index was read. Indices are bytes: after 255 they wrap.
@@ -58,7 +66,7 @@ pub(in crate::a2s) fn cut_off_list<S: Sink>(
             "the list is cut off at {}, after {} of {} entries",
             crate::kit::counted(length, "byte"),
             list.found,
-            list.said
+            list.announced
         )
     });
 }
@@ -73,9 +81,9 @@ rule! {
 }
 
 pub(in crate::a2s) fn player_count<S: Sink>(list: &ListCount, sink: &mut S) {
-    sink.checked(&A2S030, list.found == list.said, list.at, || {
+    sink.checked(&A2S030, list.found == list.announced, list.at, || {
         let found = crate::kit::counted(list.found as usize, "entry/entries");
-        format!("Num Players says {}, the packet holds {found}", list.said)
+        format!("Num Players says {}, the packet holds {found}", list.announced)
     });
 }
 
@@ -173,9 +181,9 @@ rule! {
 }
 
 pub(in crate::a2s) fn rules_count<S: Sink>(list: &ListCount, sink: &mut S) {
-    sink.checked(&A2S033, list.found == list.said, list.at, || {
+    sink.checked(&A2S033, list.found == list.announced, list.at, || {
         let found = crate::kit::counted(list.found as usize, "rule");
-        format!("Num Rules says {}, the packet holds {found}", list.said)
+        format!("Num Rules says {}, the packet holds {found}", list.announced)
     });
 }
 
@@ -197,7 +205,8 @@ pub(in crate::a2s) fn rule_text<S: Sink>(
     let is_utf8 = |text: &[u8]| text.is_ascii() || std::str::from_utf8(text).is_ok();
     if is_utf8(name) && is_utf8(value) {
         sink.checked(&A2S005, true, at, String::new);
-    } else if let Some((number, total)) = chunk(name).filter(|it| u32::from(it.1) <= list.said) {
+    } else if let Some((number, total)) = chunk(name).filter(|it| u32::from(it.1) <= list.announced)
+    {
         sink.noted(&A2S005, at, || format!("binary data, chunk {number} of {total}"));
     } else {
         sink.checked(&A2S005, false, at, || {

@@ -62,10 +62,10 @@ fn an_unanswered_request_is_proven_only_by_time_and_by_the_servers_packets() {
     assert_eq!(verdict(&with(1.0), &rules::A2S062), [1, 0, 1]);
     assert_eq!(verdict(&conversation(&[(0.0, 'c', INFO)], 9.0), &rules::A2S062), [0, 0, 1]);
 
-    let mut vouched = Lab::new();
-    vouched.vouched = true;
-    vouched.c(0.0, &bytes(INFO)).end(0.1);
-    assert_eq!(verdict(&vouched, &rules::A2S062), [0, 1, 0]);
+    let mut complete = Lab::new();
+    complete.complete = true;
+    complete.c(0.0, &bytes(INFO)).end(0.1);
+    assert_eq!(verdict(&complete, &rules::A2S062), [0, 1, 0]);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn responses_from_another_port_differ_from_unsolicited_ones() {
 
     // The challenge is valid at the endpoint that was asked, and the request counts as answered.
     let mut lab = Lab::new();
-    lab.vouched = true;
+    lab.complete = true;
     lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
     lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false);
     lab.c(0.2, &bytes("FFFFFFFF 55 4BA1D522")).s(0.3, &bytes(PLAYERS));
@@ -411,7 +411,7 @@ fn a_response_is_certain_only_if_complete() {
 #[test]
 fn a_conversation_that_begins_with_the_obsolete_request_is_heard_on_any_port() {
     let mut lab = Lab::new();
-    lab.vouched = true;
+    lab.complete = true;
     let server = "10.0.0.2:7777";
     for (time, from, to, what) in [
         (0.0, C, server, "FFFFFFFF 57"),

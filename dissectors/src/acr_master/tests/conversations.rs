@@ -81,9 +81,9 @@ fn an_id_is_good_once() {
 
 #[test]
 fn a_missing_registration_is_certain_only_in_complete_captures() {
-    let without = |vouched| {
+    let without = |complete| {
         let mut lab = Lab::new();
-        lab.vouched = vouched;
+        lab.complete = complete;
         ask(&mut lab, 1.0, S, "/a?p=28770&a=::1&i=7&u=42", &challenge());
         lab.end(9.0);
         checked(&lab, &ACR030)
@@ -156,7 +156,7 @@ fn an_id_that_was_refused_is_not_known() {
 fn a_challenge_that_cannot_be_read_was_handed_out() {
     for challenge in ["AB".repeat(128), "ab".repeat(127), String::new()] {
         let mut lab = Lab::new();
-        lab.vouched = true;
+        lab.complete = true;
         ask(&mut lab, 0.0, "10.0.0.2:40000", "/r?v=140&p=28770", "registered");
         let response = format!("*c{challenge}\n*a\n");
         ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?p=28770&a=::1&i=7&u=42", &response);
@@ -170,7 +170,7 @@ fn a_challenge_that_cannot_be_read_was_handed_out() {
 #[test]
 fn another_port_is_another_server() {
     let mut lab = Lab::new();
-    lab.vouched = true;
+    lab.complete = true;
     ask(&mut lab, 0.0, "10.0.0.2:40000", "/r?v=140&p=28780", "registered");
     ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?a=::1&i=7&u=42", &challenge());
     lab.end(9.0);

@@ -27,13 +27,13 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
     let game = gamename.map(|game| game.value).filter(|game| !game.is_empty());
     let in_order =
         first == b"heartbeat" && gamename.is_none_or(|game| game.at.start > port.at.start);
-    let said = number.zip(game).filter(|_| in_order);
-    sink.checked(&GS1020, said.is_some(), port.at, || match (number, game) {
+    let announced = number.zip(game).filter(|_| in_order);
+    sink.checked(&GS1020, announced.is_some(), port.at, || match (number, game) {
         (None, _) => format!("{} is not a port", crate::kit::Quoted(port.value)),
         (_, None) => "there is no game name".into(),
         _ => "the heartbeat does not come first".into(),
     });
-    said
+    announced
 }
 
 rule! {

@@ -112,9 +112,9 @@ fn a_server_that_failed_may_be_challenged_again() {
 
 #[test]
 fn an_unanswered_heartbeat_proves_nothing_without_the_master() {
-    let run = |vouched| {
+    let run = |complete| {
         let mut lab = Lab::new();
-        lab.vouched = vouched;
+        lab.complete = complete;
         lab.udp(0.0, S, M, BEAT).end(60.0);
         lab.codes()
     };
@@ -127,7 +127,7 @@ fn an_unanswered_heartbeat_proves_nothing_without_the_master() {
 fn a_master_may_challenge_from_another_port() {
     let run = |uplink: &str, server: &str, challenge: &[u8], responses: bool| {
         let mut lab = Lab::new();
-        lab.vouched = true;
+        lab.complete = true;
         lab.udp(0.0, uplink, M, BEAT).udp(0.02, "10.0.0.9:45233", server, challenge);
         if responses {
             let proof = br"\validate\SAaJHX96\final\\queryid\1.1";
@@ -524,7 +524,7 @@ fn a_response_may_be_recorded_shortly_before_its_request() {
 #[test]
 fn requests_that_are_dropped_early_break_no_rule() {
     let mut lab = Lab::new();
-    lab.vouched = true;
+    lab.complete = true;
     for length in 0..30 {
         lab.udp(0.0, C, S, format!(r"\status\{}", "x".repeat(length)).as_bytes());
     }

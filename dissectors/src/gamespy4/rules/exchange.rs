@@ -110,10 +110,10 @@ pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     sink: &mut S,
 ) {
     let (what, seen) = (asked.what, flow.seen_in(asked.mark));
-    let owed = asked.due == ResponseDue::Yes;
+    let due = asked.due == ResponseDue::Yes;
     let exchange = exchange(name, what.kind as u8, what.timestamp(), (asked.began, evidence));
-    let fact = CrossFlowEvent::Unanswered(Exchange { tries: asked.tries, owed, ..exchange });
-    if owed {
+    let fact = CrossFlowEvent::Unanswered(Exchange { tries: asked.tries, due, ..exchange });
+    if due {
         sink.unless_explained(&GS4031, None, fact, seen, || "no answer came".to_owned());
     } else {
         sink.cross_flow(fact, seen);
@@ -151,17 +151,17 @@ pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
 const NONE_GIVEN: &str = "the server has given no challenge to this client yet";
 
 /// The position of a request's challenge.
-fn challenge_at(said: Option<Read<i32>>) -> Span {
-    said.map_or(Span::new(7, 7), |said| said.at)
+fn challenge_at(challenge: Option<Read<i32>>) -> Span {
+    challenge.map_or(Span::new(7, 7), |challenge| challenge.at)
 }
 
 /// Checks whether the client of an info request was given a challenge before.
 pub(in crate::gamespy4) fn challenge_first<S: Sink>(
     given: bool,
-    said: Option<Read<i32>>,
+    challenge: Option<Read<i32>>,
     sink: &mut S,
 ) {
-    sink.checked(&GS4008, given, challenge_at(said), || NONE_GIVEN.to_owned());
+    sink.checked(&GS4008, given, challenge_at(challenge), || NONE_GIVEN.to_owned());
 }
 
 /// Checks an info request before any packet from the server: whether the client was given a
@@ -193,18 +193,18 @@ pub(in crate::gamespy4) fn challenge_of_another<S: Sink>(
 /// challenge is correct.
 pub(in crate::gamespy4) fn challenge<S: Sink>(
     given: &[i32],
-    said: Option<Read<i32>>,
+    challenge: Option<Read<i32>>,
     began: bool,
     sink: &mut S,
 ) -> Option<bool> {
-    let at = challenge_at(said);
+    let at = challenge_at(challenge);
     let Some(&latest) = given.first() else {
-        if said.is_some() && !began {
+        if challenge.is_some() && !began {
             sink.checked(&GS4007, false, at, || NONE_GIVEN.to_owned());
         }
         return None;
     };
-    let Some(said) = said else {
+    let Some(challenge) = challenge else {
         if latest == 0 {
             sink.noted(&GS4007, at, || {
                 "the challenge is 0 and left out, as the GameSpy SDK's clients do".to_owned()
@@ -216,11 +216,14 @@ pub(in crate::gamespy4) fn challenge<S: Sink>(
         });
         return Some(false);
     };
-    let ok = given.contains(&said.value);
+    let ok = given.contains(&challenge.value);
     sink.checked(&GS4007, ok, at, || {
         let swapped =
-            if said.value.swap_bytes() == latest { ": its bytes are swapped" } else { "" };
-        format!("the server gave the challenge {latest}, the request has {}{swapped}", said.value)
+            if challenge.value.swap_bytes() == latest { ": its bytes are swapped" } else { "" };
+        format!(
+            "the server gave the challenge {latest}, the request has {}{swapped}",
+            challenge.value
+        )
     });
     Some(ok)
 }

@@ -78,12 +78,12 @@ impl<Q: Question> Request<Q> {
     const MOST_TRIES: u8 = 127;
 
     /// A request that is sent for the first time, as far as is known. `is_owed`: a response is due.
-    pub fn new(what: Q, mark: Mark, is_owed: bool) -> Request<Q> {
+    pub fn new(what: Q, mark: Mark, is_due: bool) -> Request<Q> {
         Request {
             what,
             mark,
             began: mark.time,
-            due: if is_owed { ResponseDue::Yes } else { ResponseDue::No },
+            due: if is_due { ResponseDue::Yes } else { ResponseDue::No },
             flags: RequestFlags::empty(),
             tries: 1,
             left: 1,

@@ -12,7 +12,7 @@ static RULES: ResponseRules =
 const OTHER: &str = "10.7.0.9:27015";
 
 const EVIDENCE: Evidence = Evidence {
-    vouched: false,
+    complete: false,
     began: true,
     lost: false,
     lossy: false,
@@ -21,7 +21,7 @@ const EVIDENCE: Evidence = Evidence {
     refused: false,
 };
 
-fn exchange(frame: u64, kinds: u8, owed: bool) -> Exchange {
+fn exchange(frame: u64, kinds: u8, due: bool) -> Exchange {
     Exchange {
         rules: &RULES,
         name: Name("it"),
@@ -30,7 +30,7 @@ fn exchange(frame: u64, kinds: u8, owed: bool) -> Exchange {
         challenge: None,
         began: Time(frame as i64 * 1_000_000),
         tries: 1,
-        owed,
+        due,
         parts: None,
         evidence: EVIDENCE,
     }
@@ -46,7 +46,7 @@ fn reported(facts: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<Str
     let broken = |rule: &Rule, evidence: Evidence| {
         format!("{}{}", rule.code, if evidence.suffices(rule.needs) { "" } else { "?" })
     };
-    let mut reported = Vec::from_iter(review.rulings.map(|it| broken(it.rule, it.evidence)));
+    let mut reported = Vec::from_iter(review.breaches.map(|it| broken(it.rule, it.evidence)));
     reported.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
     reported.extend(review.beyond.iter().map(|it| format!("{} {}x", broken(it.0, it.1), it.2)));
     reported.sort();
@@ -235,8 +235,8 @@ fn many_unsolicited_responses_are_one_finding() {
         let CrossFlowEvent::Unasked(exchange) = response(n, 4).1 else { return };
         ledger.cross_flow(CrossFlowEvent::Unasked(exchange), (&[], b""), &seen(n, &server, C));
     }
-    let rulings = Vec::from_iter(ledger.review(Loads::default(), |_| true).rulings);
-    let mut found = rulings.iter().filter(|ruling| ruling.rule.code == SEC005.code);
+    let breaches = Vec::from_iter(ledger.review(Loads::default(), |_| true).breaches);
+    let mut found = breaches.iter().filter(|breach| breach.rule.code == SEC005.code);
     let detail = found.next().unwrap().detail.to_string();
     assert_eq!(
         detail,
@@ -277,7 +277,7 @@ fn asked_within(most: usize, requests: impl Iterator<Item = (u32, i64)>) -> Vec<
         loads.reflects(group, "A2S_INFO", 25, &payload(&[7; 100], S, &client));
     }
     let review = ledger(1000).review(loads, |_| true);
-    let mut reported = Vec::from_iter(review.rulings.map(|it| it.detail.to_string()));
+    let mut reported = Vec::from_iter(review.breaches.map(|it| it.detail.to_string()));
     reported.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
     reported.sort();
     reported

@@ -10,10 +10,10 @@ fn rule(code: &str) -> &'static Rule {
 const MASTER: &str = "10.0.0.9:27011";
 
 /// An event at this second.
-fn at(second: f64, from: &str, to: &str) -> Witness {
-    let mut witness = seen((second * 10.0) as u64 + 1, from, to);
-    witness.seen.mark.time = Time((second * 1e9) as i64);
-    witness
+fn at(second: f64, from: &str, to: &str) -> Basis {
+    let mut basis = seen((second * 10.0) as u64 + 1, from, to);
+    basis.seen.mark.time = Time((second * 1e9) as i64);
+    basis
 }
 
 fn list(ledger: &mut Ledger, second: f64, filter: &str, servers: &[&str]) {
@@ -32,7 +32,7 @@ fn says(ledger: &mut Ledger, second: f64, server: &str, text: &str) {
 /// The notes, and how often the rule passed otherwise.
 fn notes(ledger: Ledger) -> (Vec<String>, u64) {
     let (review, code) = (ledger.review(Loads::default(), |_| true), rule("VM015").code);
-    let notes = review.rulings.filter(|it| it.rule.code == code);
+    let notes = review.breaches.filter(|it| it.rule.code == code);
     let notes = notes.map(|it| {
         assert!(it.is_note);
         it.detail.to_string()

@@ -82,12 +82,12 @@ pub(in crate::valve_master) enum DueResponse {
 
 /// An earlier message that was not answered.
 pub(in crate::valve_master) fn unanswered<S: Sink>(
-    owed: DueResponse,
+    due: DueResponse,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
 ) {
-    let (rule, what) = match owed {
+    let (rule, what) = match due {
         DueResponse::Query => (&VM026, "no reply came to the query"),
         DueResponse::Join => (&VM047, "no challenge came to the join"),
         DueResponse::Challenge => (&VM049, "no info string came to the challenge"),
@@ -99,10 +99,10 @@ pub(in crate::valve_master) fn unanswered<S: Sink>(
 /// Checks whether a reply has a query before it.
 pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, sink: &mut S) {
     match answers {
-        ReplyMatch::Query { owed, asked } => {
+        ReplyMatch::Query { due, asked } => {
             sink.answers(asked);
             sink.checked(&VM027, true, at, String::new);
-            if owed {
+            if due {
                 sink.checked(&VM026, true, at, String::new);
             }
         }

@@ -221,7 +221,7 @@ fn a_listing_does_not_change_its_socket() {
 fn a_listing_may_continue_after_a_silence() {
     let resumed = |client: &str, from_the_start: bool| {
         let mut lab = lab::Lab::<ValveMaster, _>::new();
-        lab.vouched = from_the_start;
+        lab.complete = from_the_start;
         if from_the_start {
             lab.udp(0.0, CLIENT, MASTER, &query(ALL, ""));
         }
@@ -442,7 +442,7 @@ fn on_an_unusual_port_the_first_join_is_not_reported() {
     let master = "10.0.0.9:5555";
     let (first, second, reported, again) = (given(5), given(6), info("5"), info("6"));
     let mut lab = lab::Lab::<ValveMaster, _>::new();
-    (lab.claims, lab.vouched) = (true, true);
+    (lab.claims, lab.complete) = (true, true);
     lab.udp(0.0, SERVER, master, b"q");
     lab.udp(0.02, master, SERVER, &first).udp(0.04, SERVER, master, &reported);
     lab.udp(300.0, SERVER, master, b"q");
@@ -453,7 +453,7 @@ fn on_an_unusual_port_the_first_join_is_not_reported() {
     assert_eq!(lab.codes(), [""; 0]);
     // A later unsolicited challenge is found.
     let mut lab = lab::Lab::<ValveMaster, _>::new();
-    lab.vouched = true;
+    lab.complete = true;
     lab.udp(0.0, master, SERVER, &first).udp(9.0, master, SERVER, &second).end(20.0);
     assert_eq!(lab.codes(), ["VM041", "VM049"]);
 }
@@ -491,7 +491,7 @@ fn an_info_string_before_any_challenge_is_proven_by_the_challenge_after_it() {
 #[test]
 fn a_truncated_header_of_a_reply_is_checked() {
     let mut lab = lab::Lab::<ValveMaster, _>::new();
-    lab.vouched = true;
+    lab.complete = true;
     lab.udp(0.0, MASTER, CLIENT, b"\xFF\xFF\xFF\xFFf").end(9.0);
     assert_eq!(lab.codes(), ["VM010", "VM027"]);
 }
@@ -570,7 +570,7 @@ fn a_clock_that_is_set_back_tells_no_interval() {
     let mut registration = Registration::default();
     for (time, interval) in [(400, None), (0, None), (300, Some(300))] {
         let mark = Mark { frame: 1, time: Time(time), length: 1, side: Side::First };
-        let join = Join { mark: mark.into(), server_challenge: None, owed: true };
+        let join = Join { mark: mark.into(), server_challenge: None, due: true };
         assert_eq!(registration.join(join, 3, 9).interval, interval, "{time}");
         registration.challenge(Some(1), Mark { side: Side::Second, ..mark });
         registration.info(&info_keys::InfoSummary::default(), true, mark, 3);
@@ -593,7 +593,7 @@ fn a_quit_that_is_recorded_twice_is_one() {
 #[test]
 fn requests_that_are_dropped_early_break_no_rule() {
     let mut lab = lab::Lab::<ValveMaster, _>::with(RuleResults::default());
-    lab.vouched = true;
+    lab.complete = true;
     for number in 0..30 {
         lab.udp(0.0, CLIENT, MASTER, &query(ALL, &format!(r"\map\m{number}")));
     }

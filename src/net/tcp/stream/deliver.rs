@@ -190,7 +190,7 @@ impl Direction {
         &mut self,
         to: u64,
         cause: GapCause,
-        witness: FrameRef,
+        basis: FrameRef,
         cx: &mut ReaderContext<'_, R>,
     ) {
         if to <= self.next {
@@ -203,10 +203,10 @@ impl Direction {
             && held.jump.is_none()
             && !matches!(cause, GapCause::End | GapCause::Limit)
         {
-            held.jump = Some(Jump { to, cause, witness });
+            held.jump = Some(Jump { to, cause, basis });
             return;
         }
-        self.jump_now(Jump { to, cause, witness }, cx);
+        self.jump_now(Jump { to, cause, basis }, cx);
     }
 
     /// Continues after missing bytes that were given up, even if a reader waits.
@@ -221,7 +221,7 @@ impl Direction {
 
     fn jump_now<R: StreamReader>(
         &mut self,
-        Jump { to, cause, witness }: Jump,
+        Jump { to, cause, basis }: Jump,
         cx: &mut ReaderContext<'_, R>,
     ) {
         let missing = to.saturating_sub(self.next);
@@ -233,11 +233,11 @@ impl Direction {
         let mut missing_in_all = missing;
         if held.missing > 0 && held.unread() == 0 {
             missing_in_all = held.missing.saturating_add(missing);
-            let before = held.growth.unwrap_or(Growth { sequence, missing: 0, cause, witness });
+            let before = held.growth.unwrap_or(Growth { sequence, missing: 0, cause, basis });
             let missing = before.missing.saturating_add(missing);
-            held.growth = Some(Growth { missing, witness, ..before });
+            held.growth = Some(Growth { missing, basis, ..before });
         } else {
-            cx.event(witness, StreamEventKind::Gap { sequence, missing, cause });
+            cx.event(basis, StreamEventKind::Gap { sequence, missing, cause });
             self.show(Some(StreamEnd::Gap), cx);
         }
         if self.ignored {
@@ -388,8 +388,8 @@ impl Direction {
 
     fn report_growth<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         if let Some(growth) = self.held.as_mut().and_then(|held| held.growth.take()) {
-            let Growth { sequence, missing, cause, witness } = growth;
-            cx.event(witness, StreamEventKind::Gap { sequence, missing, cause });
+            let Growth { sequence, missing, cause, basis } = growth;
+            cx.event(basis, StreamEventKind::Gap { sequence, missing, cause });
         }
     }
 }

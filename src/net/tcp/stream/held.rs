@@ -47,7 +47,7 @@ pub(super) struct HeldBytes {
 pub(super) struct Jump {
     pub(super) to: u64,
     pub(super) cause: GapCause,
-    pub(super) witness: FrameRef,
+    pub(super) basis: FrameRef,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ pub(super) struct Growth {
     pub(super) sequence: u32,
     pub(super) missing: u64,
     pub(super) cause: GapCause,
-    pub(super) witness: FrameRef,
+    pub(super) basis: FrameRef,
 }
 
 /// The progress of waiting for the bytes of a gap.

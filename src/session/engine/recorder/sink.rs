@@ -6,12 +6,12 @@ use dissectors::kit::{
     CrossFlowEvent, Evidence, FlowFacts, ListRules, Mark, Message, Payload, Reply, Rule,
     SeenMessage, Sending, Sink, Span, Time, Verdict,
 };
-use dissectors::ledger::{GROUPS, MINUTE, Witness, listed};
+use dissectors::ledger::{Basis, GROUPS, MINUTE, listed};
 
 use super::FieldSink;
 use super::Recorder;
 use crate::flows::ExchangeEffect;
-use crate::session::engine::share::shard_of;
+use crate::session::engine::shard_range::shard_of;
 use crate::session::events::StoredParts;
 use crate::session::{Findings, Messages};
 
@@ -111,8 +111,8 @@ impl<F: FieldSink> Sink for Recorder<F> {
         };
         if let Some(context) = self.batch.context().filter(|_| is_needed) {
             let FlowFacts { number: flow, began, lossy, .. } = context.flow;
-            let (order, witness) = (context.moment, Witness { seen, flow, began, lossy });
-            self.batch.push_cross_flow(order, fact, witness, text);
+            let (order, basis) = (context.moment, Basis { seen, flow, began, lossy });
+            self.batch.push_cross_flow(order, fact, basis, text);
         }
     }
     #[inline]

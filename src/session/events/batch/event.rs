@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use dissectors::kit::{CrossFlowEvent, Message, Payload, Reply, Sending, Time, TreeView};
-use dissectors::ledger::{Listed, Witness};
+use dissectors::ledger::{Basis, Listed};
 
 use super::Decoded;
 use super::FieldSpans;
@@ -199,7 +199,7 @@ pub struct CrossFlow<'b> {
     /// What it is.
     pub event: CrossFlowEvent,
     /// The message that it is about.
-    pub witness: Witness,
+    pub basis: Basis,
     /// The servers of a list.
     pub servers: &'b [Listed],
     /// The text beside the event.

@@ -51,7 +51,7 @@ pub(super) fn shard_of(a: IpAddr, b: IpAddr, shards: usize) -> usize {
 
 /// The shards of a session.
 #[derive(Clone, Copy)]
-pub(super) struct Share {
+pub(super) struct ShardRange {
     /// The index of the first one in its partition.
     pub(super) first: usize,
     /// Their number.
@@ -83,18 +83,24 @@ impl Partition {
     }
 }
 
-impl Share {
+impl ShardRange {
     /// The share of the `nth` thread, from 0, of this many, at most the number of shards.
-    pub(super) fn of_thread(options: &Options, nth: usize, of: usize) -> Share {
+    pub(super) fn of_thread(options: &Options, nth: usize, of: usize) -> ShardRange {
         let all = count_shards(options);
         let (first, end) = (all * nth / of, all * (nth + 1) / of);
-        Share { first, shards: end - first, all, partition: Partition::WHOLE, is_merged: of > 1 }
+        ShardRange {
+            first,
+            shards: end - first,
+            all,
+            partition: Partition::WHOLE,
+            is_merged: of > 1,
+        }
     }
 
     /// A whole partition.
-    pub(super) fn of_partition(options: &Options, partition: Partition) -> Share {
+    pub(super) fn of_partition(options: &Options, partition: Partition) -> ShardRange {
         let all = count_shards(options);
-        Share { first: 0, shards: all, all, partition, is_merged: true }
+        ShardRange { first: 0, shards: all, all, partition, is_merged: true }
     }
 
     /// The index of two hosts' shard in this share; `None` if it belongs to another one.
@@ -111,7 +117,7 @@ impl Share {
     }
 
     /// Whether it reports changes of files: those of a partition are its own.
-    pub(super) fn tells_files(self) -> bool {
+    pub(super) fn reports_files(self) -> bool {
         self.first == 0
     }
 

@@ -40,18 +40,18 @@ struct ThreadReport {
 }
 
 /// The readers of threads that share a capture.
-pub(super) struct Shares {
+pub(super) struct CaptureReaders {
     readers: Vec<Box<dyn Packets + Send>>,
 }
 
-impl Shares {
+impl CaptureReaders {
     /// One reader per thread; `None` if one thread reads everything: for input that can be read
     /// only once, for small input, or if merging takes longer than reading.
     pub(super) fn of(
         wanted: Option<u16>,
         options: &Options,
         packets: &dyn Packets,
-    ) -> Option<Shares> {
+    ) -> Option<CaptureReaders> {
         let (_, total) = packets.progress()?;
         let wanted = if options.needs.datagrams == Datagrams::Only { Some(1) } else { wanted };
         let threads = match wanted {
@@ -59,12 +59,12 @@ impl Shares {
             None if total < LARGE => 1,
             None => std::thread::available_parallelism().map_or(1, NonZero::get),
         };
-        let threads = threads.min(Decoder::most_shares(options));
+        let threads = threads.min(Decoder::most_threads(options));
         if threads < 2 {
             return None;
         }
         let readers = (0..threads).map(|_| packets.fork()).collect::<Option<_>>()?;
-        Some(Shares { readers })
+        Some(CaptureReaders { readers })
     }
 
     /// Reads the capture.
@@ -86,7 +86,7 @@ impl Shares {
             for (nth, packets) in self.readers.into_iter().enumerate() {
                 let (sender, receiver) = sync_channel(WAITING);
                 let (spare, spares) = sync_channel(WAITING);
-                let mut decoder = Decoder::share(options.clone(), nth, of);
+                let mut decoder = Decoder::of_thread(options.clone(), nth, of);
                 if let Some(capture) = packets.in_memory() {
                     decoder.lend(capture);
                 }
