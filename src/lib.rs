@@ -151,7 +151,7 @@ pub use session::{
     Batch, Checked, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Datagrams, Decoder,
     Event, EventDivider, EventOrder, EventPart, Events, FieldLimits, FieldsOf, FileEvent, Findings,
     FlowContext, IcmpEvent, LeftOut, ListedServers, Merge, MessageEvent, Messages, Needs, Options,
-    PartMerge, PassedRule, Passes, Totals, Value,
+    PartMerge, PassedRule, Passes, Totals, UnansweredRequest, Value,
 };
 
 /// The example of this page is a test, too.

@@ -183,6 +183,7 @@ impl Checker {
                 self.ledger.cross_flow(it.event, (it.servers, it.text), &it.basis);
             }
             Event::Icmp(_) | Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
+            Event::Unanswered(_) => {}
         }
     }
 

@@ -49,13 +49,13 @@ pub fn run(
         || args.input.files.iter().any(|file| file.as_os_str() == "-");
     let at_once = terminal.out || args.line_buffered || args.input.live.interface.is_some();
     let filtered = !args.input.wanted.is_all();
+    let answers = (format == DissectFormat::Text).then_some(config.settings.answer_timeout);
     let mut consumer = DissectConsumer {
         report: how.report(false),
         text: QuotableText::default(),
-        held: DelayedTexts::new(filtered),
+        held: DelayedTexts::new(filtered, answers),
         strays: StrayParts::default(),
         has_begun: false,
-        filtered,
         at_once: at_once && (is_stream || args.line_buffered),
         late: 0,
         how,
@@ -147,8 +147,6 @@ struct DissectConsumer<'w> {
     how: DissectOptions,
     /// A capture was begun.
     has_begun: bool,
-    /// Only some messages are shown.
-    filtered: bool,
     /// Output is written immediately, because someone may be watching.
     at_once: bool,
     /// See [`DelayedTexts::late`]: of earlier captures.
@@ -200,6 +198,7 @@ impl Consumer for DissectConsumer<'_> {
             fields: Some(FieldLimits { fields, depth, ..FieldLimits::default() }),
             findings: Findings::OfMessages,
             stray_parts: true,
+            unanswered: self.how.format == DissectFormat::Text,
             icmp: true,
             ..Needs::default()
         }
@@ -210,7 +209,7 @@ impl Consumer for DissectConsumer<'_> {
         self.how.capture = Some(name.to_owned());
         // Each capture has its own header line.
         self.late += self.held.late;
-        (self.text, self.held) = (QuotableText::default(), DelayedTexts::new(self.filtered));
+        (self.text, self.held) = (QuotableText::default(), self.held.again());
         self.strays = StrayParts::default();
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         self.report = self.how.report(!is_first);
@@ -225,6 +224,7 @@ impl Consumer for DissectConsumer<'_> {
             Event::Message(message) => self.message(message),
             Event::Icmp(icmp) => self.held.note(&mut self.text, **icmp, &mut *self.report),
             Event::CrossFlow(it) => self.strays.event(it),
+            Event::Unanswered(it) => self.held.unanswered(&mut self.text, *it, &mut *self.report),
             Event::Checked(_) | Event::Datagram(_) => {}
             Event::FlowEnded(_) | Event::File(_) => {}
         }

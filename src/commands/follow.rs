@@ -129,7 +129,7 @@ impl Consumer for FollowConsumer<'_> {
             Event::Checked(it) => self.unanswered.extend(unanswered(&it.checked())),
             Event::FlowEnded(row) => self.ladder.flow(row),
             Event::CrossFlow(it) => self.strays.event(it),
-            Event::Datagram(_) | Event::File(_) => {}
+            Event::Datagram(_) | Event::File(_) | Event::Unanswered(_) => {}
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Delays messages for a short time, so that an ICMP error that quotes one can be added to its
-//! line.
+//! Delays messages for a short time, so that an ICMP error that quotes one, or that a request was not
+//! answered, can be added to its line.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
@@ -8,17 +8,17 @@ use dissectors::kit::Time;
 use foldhash::quality::RandomState;
 
 use crate::report::Report;
-use crate::session::IcmpEvent;
+use crate::session::{IcmpEvent, UnansweredRequest};
 
 /// Size of the output buffer if the output is not a terminal.
 pub(super) const BUFFER: usize = 64 << 10;
 
 /// Maximum number of delayed bytes.
-const MOST: usize = 1 << 20;
+const MOST: usize = 4 << 20;
 
-/// How long a message is delayed, in nanoseconds of the capture: errors arrive as quickly as
-/// responses.
-const WAITS: i64 = 1_000_000_000;
+/// How long a message is delayed for errors, which arrive as quickly as responses, in nanoseconds of the
+/// capture.
+const ERRORS: i64 = 1_000_000_000;
 
 /// Maximum number of errors about messages that were not reported yet.
 const EARLY: usize = 32;
@@ -34,8 +34,24 @@ pub(super) struct QuotableText {
     /// Packets with parts of messages, and the indices of these messages' lines.
     parts: HashMap<u64, usize, RandomState>,
     /// The notes to insert, by line, in the order of the capture.
-    notes: Vec<(usize, IcmpEvent)>,
+    notes: Vec<(usize, Note)>,
     latest: Option<Time>,
+}
+
+/// A note at a message's line.
+#[derive(Clone, Copy)]
+enum Note {
+    Icmp(IcmpEvent),
+    Unanswered,
+}
+
+impl Note {
+    fn icmp(&self) -> Option<&IcmpEvent> {
+        match self {
+            Note::Icmp(error) => Some(error),
+            Note::Unanswered => None,
+        }
+    }
 }
 
 /// The line of a message.
@@ -69,8 +85,7 @@ impl QuotableText {
     }
 
     /// Adds a note to the line of the message in this packet. Returns whether the message is here.
-    fn note(&mut self, note: IcmpEvent) -> bool {
-        let frame = note.message;
+    fn note(&mut self, frame: u64, note: Note) -> bool {
         let found = self.lines.binary_search_by_key(&frame, |line| line.frame).ok();
         let Some(at) = found.or_else(|| self.parts.get(&frame).copied()) else { return false };
         let line = self.lines.get_mut(at).filter(|line| line.notes < NOTES);
@@ -91,7 +106,12 @@ impl QuotableText {
             out.write_all(self.bytes.get(written..line.end).unwrap_or_default())?;
             written = line.end;
             put.clear();
-            report.icmp(&mut notes.iter().map(|(_, note)| note), &mut put);
+            let mut icmp = notes.iter().filter_map(|(_, note)| note.icmp()).peekable();
+            // An error says why there is no answer.
+            match icmp.peek() {
+                Some(_) => report.icmp(&mut icmp, &mut put),
+                None => report.unanswered(&mut put),
+            }
             out.write_all(&put)?;
         }
         out.write_all(self.bytes.get(written..).unwrap_or_default())?;
@@ -118,14 +138,24 @@ pub(super) struct DelayedTexts {
     early: Vec<IcmpEvent>,
     /// Only some messages are shown: errors about others are not shown, either.
     only_some: bool,
+    /// How long a message is delayed, in nanoseconds of the capture.
+    delay: i64,
     /// ICMP errors about messages that were already written, in formats that cannot add a line.
     pub(super) late: u64,
 }
 
 impl DelayedTexts {
-    /// For all messages, or for some.
-    pub(super) fn new(only_some: bool) -> DelayedTexts {
-        DelayedTexts { only_some, ..DelayedTexts::default() }
+    /// For all messages, or for some. `answers`: how long requests wait for a response, if it matters
+    /// whether they are answered.
+    pub(super) fn new(only_some: bool, answers: Option<i64>) -> DelayedTexts {
+        let delay = ERRORS.saturating_add(answers.unwrap_or(0));
+        DelayedTexts { only_some, delay, ..DelayedTexts::default() }
+    }
+
+    /// The same, for another capture.
+    pub(super) fn again(&self) -> DelayedTexts {
+        let DelayedTexts { only_some, delay, .. } = *self;
+        DelayedTexts { only_some, delay, ..DelayedTexts::default() }
     }
 
     /// Takes a full text, and leaves an empty one.
@@ -144,8 +174,7 @@ impl DelayedTexts {
         note: IcmpEvent,
         report: &mut dyn Report,
     ) {
-        let is_here = text.note(note) || self.waiting.iter_mut().rev().any(|text| text.note(note));
-        if is_here {
+        if self.is_added(text, note.message, Note::Icmp(note)) {
             return;
         }
         self.early.push(note);
@@ -155,10 +184,32 @@ impl DelayedTexts {
         }
     }
 
+    /// Adds to the request that it was not answered; or as a line of its own, if the request was
+    /// already written.
+    pub(super) fn unanswered(
+        &mut self,
+        text: &mut QuotableText,
+        request: UnansweredRequest,
+        report: &mut dyn Report,
+    ) {
+        if !self.is_added(text, request.frame, Note::Unanswered) && !self.only_some {
+            report.unanswered_late(request, &mut text.bytes);
+        }
+    }
+
+    /// Adds a note to the message in this packet. Returns whether it is in `text` or delayed.
+    fn is_added(&mut self, text: &mut QuotableText, frame: u64, note: Note) -> bool {
+        let mut waiting = self.waiting.iter_mut().rev();
+        text.note(frame, note) || waiting.any(|text| text.note(frame, note))
+    }
+
     /// These packets carried the latest message of `text`; errors about them may have come before.
     pub(super) fn parts(&mut self, text: &mut QuotableText, frames: &[u64]) {
         text.push_parts(frames);
-        self.early.retain(|&note| !(frames.contains(&note.message) && text.note(note)));
+        self.early.retain(|&note| {
+            let is_of_it = frames.contains(&note.message);
+            !(is_of_it && text.note(note.message, Note::Icmp(note)))
+        });
     }
 
     /// Whether there are errors about messages that were not reported yet.
@@ -187,7 +238,7 @@ impl DelayedTexts {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let is_due = |text: &QuotableText, bytes| match (now, text.latest) {
-            (Some(now), Some(latest)) => bytes > MOST || now.since(latest) > WAITS,
+            (Some(now), Some(latest)) => bytes > MOST || now.since(latest) > self.delay,
             _ => true,
         };
         while self.waiting.front().is_some_and(|text| is_due(text, self.bytes)) {

@@ -208,7 +208,7 @@ impl Consumer for PageCollector {
             Event::Icmp(icmp) => current.sample.icmp(icmp),
             Event::FlowEnded(row) => current.sample.flow(row),
             Event::Checked(_) | Event::CrossFlow(_) => {}
-            Event::Datagram(_) | Event::File(_) => {}
+            Event::Unanswered(_) | Event::Datagram(_) | Event::File(_) => {}
         }
         if is_first {
             current.diagnosis.event(event);

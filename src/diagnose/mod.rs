@@ -285,7 +285,7 @@ impl Diagnosis {
                 let server = row.asked_server().and_then(|server| self.servers.get_mut(&server));
                 server.into_iter().for_each(|server| server.exchanges.add(row.exchanges()));
             }
-            Event::Datagram(_) | Event::File(_) => {}
+            Event::Unanswered(_) | Event::Datagram(_) | Event::File(_) => {}
         }
     }
 

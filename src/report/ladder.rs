@@ -11,6 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{Map, Message, Payload, Reply, Severity, Time, Transport, Verdict};
 
+use super::NO_ANSWER;
 use crate::report::{Envelope, comment_parts};
 use crate::session::{ExchangeEffect, IcmpEvent};
 use crate::text::escaped;
@@ -20,9 +21,6 @@ pub use unanswered::unanswered;
 
 /// Maximum number of arrows per capture; further messages are counted.
 pub const STEPS: usize = 20_000;
-
-/// The mark of a request without an answer.
-const NO_ANSWER: &str = "no answer";
 
 /// The data of a ladder.
 #[derive(Default)]

@@ -79,7 +79,7 @@ use std::fmt;
 use dissectors::Id;
 use dissectors::kit::{Finding, Info, Message, Node, Payload, Reply, Time, TreeView};
 
-use crate::session::{ExchangeEffect, IcmpEvent, MessageEvent};
+use crate::session::{ExchangeEffect, IcmpEvent, MessageEvent, UnansweredRequest};
 
 /// One message, for a report.
 #[derive(Clone, Copy)]
@@ -128,6 +128,10 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// The note at a request that was not answered.
+#[cfg(feature = "commands")]
+const NO_ANSWER: &str = "no answer";
+
 /// Number of fields that are shown of any decompressed message.
 const INFLATED: usize = 512;
 
@@ -166,6 +170,12 @@ pub trait Report {
     fn icmp_late(&mut self, _note: &IcmpEvent, _out: &mut Vec<u8>) -> bool {
         false
     }
+
+    /// Appends the note for the line of a request that was not answered, if the format has such notes.
+    fn unanswered(&self, _out: &mut Vec<u8>) {}
+
+    /// Appends a separate line about such a request, if its own line was already written.
+    fn unanswered_late(&mut self, _request: UnansweredRequest, _out: &mut Vec<u8>) {}
 }
 
 /// Formats into bytes, which cannot fail.

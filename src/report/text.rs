@@ -22,8 +22,8 @@ use crate::report::clock::TimeFormatter;
 use crate::report::json::address;
 use crate::report::paint::{Paint, Tone};
 use crate::report::view::MessageView;
-use crate::report::{Envelope, Report, put};
-use crate::session::IcmpEvent;
+use crate::report::{Envelope, NO_ANSWER, Report, put};
+use crate::session::{IcmpEvent, UnansweredRequest};
 
 /// The details after the line of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -180,6 +180,15 @@ impl Text {
         }
     }
 
+    /// The time and the packet of a line of its own.
+    fn place(&mut self, frame: u64, time: Time, digits: u8, out: &mut Vec<u8>) {
+        self.date(time, out);
+        self.paint.paint(Tone::Faint, out, |out| {
+            self.stamp.brief(time, digits, out);
+            put(out, format_args!(" {frame:>6}"));
+        });
+    }
+
     /// `! port unreachable, from 10.0.0.2`
     fn icmp_note(&self, note: &IcmpEvent, out: &mut Vec<u8>) {
         self.paint.paint(Tone::Finding(Severity::Warning, Verdict::Fail), out, |out| {
@@ -221,15 +230,25 @@ impl Report for Text {
     }
 
     fn icmp_late(&mut self, note: &IcmpEvent, out: &mut Vec<u8>) -> bool {
-        self.date(note.time, out);
-        self.paint.paint(Tone::Faint, out, |out| {
-            self.stamp.brief(note.time, note.digits, out);
-            put(out, format_args!(" {:>6}", note.frame));
-        });
+        self.place(note.frame, note.time, note.digits, out);
         out.extend_from_slice(b"  ");
         self.icmp_note(note, out);
         put(out, format_args!(", for packet {}\n", note.message));
         true
+    }
+
+    fn unanswered(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"  ");
+        self.paint.paint(Tone::Finding(Severity::Warning, Verdict::Fail), out, |out| {
+            out.extend_from_slice(NO_ANSWER.as_bytes());
+        });
+    }
+
+    fn unanswered_late(&mut self, request: UnansweredRequest, out: &mut Vec<u8>) {
+        let UnansweredRequest { frame, time, digits } = request;
+        self.place(frame, time, digits, out);
+        self.unanswered(out);
+        out.push(b'\n');
     }
 }
 

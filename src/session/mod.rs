@@ -21,7 +21,7 @@ pub use engine::{Decoder, Partition};
 pub use events::{
     Batch, Checked, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Event, EventOrder,
     Events, FileEvent, FilePlace, Files, FlowContext, IcmpEvent, LeftOut, ListedServers,
-    MessageEvent, Numbers, PassedRule, Value,
+    MessageEvent, Numbers, PassedRule, UnansweredRequest, Value,
 };
 pub use merge::{EventDivider, EventPart, Merge, PartMerge};
 pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs, Passes};

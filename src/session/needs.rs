@@ -20,6 +20,8 @@ pub struct Needs {
     /// Parts of split responses from servers that were not asked, and responses that lack parts, as
     /// events before the findings about them.
     pub stray_parts: bool,
+    /// Requests that were not answered.
+    pub unanswered: bool,
     /// The counts of all messages, with requests for this many servers. See
     /// [`Totals::traffic`](super::Totals::traffic).
     pub traffic: Option<usize>,
@@ -65,6 +67,7 @@ impl Needs {
             passes: self.passes.and(other.passes),
             cross_flow: self.cross_flow || other.cross_flow,
             stray_parts: self.stray_parts || other.stray_parts,
+            unanswered: self.unanswered || other.unanswered,
             traffic: self.traffic.max(other.traffic),
             icmp: self.icmp || other.icmp,
             datagrams: self.datagrams.and(other.datagrams),

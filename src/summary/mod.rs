@@ -106,6 +106,7 @@ impl Summary {
             Event::Message(message) => self.message(message),
             Event::FlowEnded(row) => self.flow(row),
             Event::Checked(_) | Event::CrossFlow(_) | Event::Icmp(_) => {}
+            Event::Unanswered(_) => {}
             Event::Datagram(_) | Event::File(_) => {}
         }
     }

@@ -221,6 +221,7 @@ impl Model {
             }
             Event::Checked(checked) => self.index.checked(checked),
             Event::CrossFlow(_) | Event::Icmp(_) | Event::FlowEnded(_) => {}
+            Event::Unanswered(_) => {}
             Event::Datagram(_) | Event::File(_) => {}
         }
     }

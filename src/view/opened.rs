@@ -36,7 +36,8 @@ impl OpenedConversation {
             Event::Icmp(icmp) => self.icmp(icmp),
             Event::Checked(it) => self.unanswered.extend(unanswered(&it.checked())),
             Event::FlowEnded(row) => self.ladder.flow(row),
-            Event::CrossFlow(_) | Event::Datagram(_) | Event::File(_) => {}
+            Event::CrossFlow(_) | Event::Unanswered(_) => {}
+            Event::Datagram(_) | Event::File(_) => {}
         }
     }
 

@@ -92,7 +92,8 @@ fn an_error_about_a_message_that_was_already_written_is_reported() {
     let recording = Recording::of("late", REFUSED, &Setting::udp(27015));
     let out = recording.run(&["dissect", "--line-buffered"]).out;
     let lines: Vec<_> = out.lines().skip(1).collect();
-    assert_eq!(lines.len(), 5, "{out}");
+    assert_eq!(lines.len(), 6, "{out}");
+    assert!(lines[5].ends_with("     3  no answer"), "{out}");
     assert!(lines[1].ends_with("     2  ! port unreachable, from 10.0.0.2, for packet 1"), "{out}");
     let json = recording.run(&["dissect", "--line-buffered", "--format", "json"]);
     assert_eq!(json.out.lines().count(), 2);

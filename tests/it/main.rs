@@ -73,6 +73,7 @@ mod terminal;
 mod threads;
 mod traffic;
 mod tshark;
+mod unanswered;
 mod vectors;
 mod view;
 mod web_page;

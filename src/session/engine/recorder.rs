@@ -18,7 +18,7 @@ use crate::filter::Subject;
 use crate::flows::{Asked, ExchangeEffect, Exchanges, FlowMut, FlowRow, MessageCounts};
 use crate::session::{
     Batch, DatagramEvent, Datagrams, EventOrder, FileEvent, Findings, FlowContext, IcmpEvent,
-    LeftOut, Needs, Options, PassedRule, Requests, Traffic,
+    LeftOut, Needs, Options, PassedRule, Requests, Traffic, UnansweredRequest,
 };
 
 /// Maximum number of findings per rule and verdict with a text, if not all have one.
@@ -336,6 +336,14 @@ impl<F: FieldSink> Recorder<F> {
                 (recalled, &mut self.traffic, self.batch.context())
         {
             traffic.requests.unanswered(context, evidence, mark);
+        }
+        if self.needs.unanswered
+            && rule.requires_response
+            && let (Some((_, mark)), Some(context)) = (recalled, self.batch.context())
+        {
+            let (moment, digits) = (context.moment, context.digits);
+            let request = UnansweredRequest { frame: mark.frame, time: mark.time, digits };
+            self.batch.push_unanswered(moment, request);
         }
         let is_wanted = match self.needs.findings {
             Findings::None => false,

@@ -18,7 +18,7 @@ use super::listed;
 use crate::flows::{ExchangeEffect, FlowRow};
 use crate::session::{
     Checked, DatagramEvent, DatagramHeaders, EventOrder, FileEvent, FlowContext, IcmpEvent,
-    LeftOut, PassedRule,
+    LeftOut, PassedRule, UnansweredRequest,
 };
 
 pub use event::{CheckedEvent, CrossFlow, Event, MessageEvent};
@@ -39,6 +39,8 @@ pub struct Batch {
     cross_flow_texts: Vec<u8>,
     #[serde(skip)]
     icmp: Vec<IcmpEvent>,
+    #[serde(skip)]
+    unanswered: Vec<UnansweredRequest>,
     #[serde(skip)]
     datagrams: Vec<(DatagramHeaders, Span)>,
     #[serde(skip)]
@@ -81,6 +83,7 @@ enum EventKind {
     Record,
     CrossFlow,
     Icmp,
+    Unanswered,
     Datagram,
     FlowEnded,
     File,
@@ -225,6 +228,7 @@ impl Batch {
         self.bytes.clear();
         self.pieces.clear();
         self.icmp.clear();
+        self.unanswered.clear();
         self.datagrams.clear();
         self.rows.clear();
         self.files.clear();
@@ -266,6 +270,7 @@ impl Batch {
                 })
             }
             EventKind::Icmp => Event::Icmp(self.icmp.get(at)?),
+            EventKind::Unanswered => Event::Unanswered(*self.unanswered.get(at)?),
             EventKind::Datagram => {
                 let &(headers, bytes) = self.datagrams.get(at)?;
                 Event::Datagram(DatagramEvent { headers, bytes: part(&self.bytes, bytes) })
@@ -297,7 +302,8 @@ impl Batch {
                 self.cross_flow.get_mut(at).map(|stored| &mut stored.basis.flow)
             }
             EventKind::FlowEnded => self.rows.get_mut(at).map(|row| &mut row.flow),
-            EventKind::Icmp | EventKind::Datagram | EventKind::File => None,
+            EventKind::Icmp | EventKind::Unanswered => None,
+            EventKind::Datagram | EventKind::File => None,
         };
         if let Some(flow) = flow {
             *flow = number(*flow);
@@ -488,6 +494,15 @@ impl Batch {
     pub(in crate::session) fn push_icmp(&mut self, order: EventOrder, icmp: IcmpEvent) {
         self.push(order, EventKind::Icmp, self.icmp.len());
         self.icmp.push(icmp);
+    }
+
+    pub(in crate::session) fn push_unanswered(
+        &mut self,
+        order: EventOrder,
+        request: UnansweredRequest,
+    ) {
+        self.push(order, EventKind::Unanswered, self.unanswered.len());
+        self.unanswered.push(request);
     }
 
     #[inline]

@@ -9,6 +9,7 @@ mod files;
 mod flow_context;
 mod icmp_event;
 mod listed;
+mod unanswered_request;
 mod wanted;
 
 pub(super) use batch::StoredParts;
@@ -23,6 +24,7 @@ pub use flow_context::FlowContext;
 pub(super) use flow_context::NOWHERE;
 pub use icmp_event::IcmpEvent;
 pub use listed::ListedServers;
+pub use unanswered_request::UnansweredRequest;
 
 /// The events of a batch in order; dropping this removes them.
 pub struct Events<'d> {

@@ -12,6 +12,7 @@ use super::part;
 use crate::flows::{ExchangeEffect, FlowRow};
 use crate::session::{
     Batch, Checked, DatagramEvent, FileEvent, FlowContext, IcmpEvent, ListedServers,
+    UnansweredRequest,
 };
 
 /// One event. [`Needs`](crate::session::Needs) selects which of them are reported.
@@ -44,6 +45,8 @@ pub enum Event<'b> {
     CrossFlow(CrossFlow<'b>),
     /// An ICMP error says that a message did not arrive.
     Icmp(&'b IcmpEvent),
+    /// A request was not answered.
+    Unanswered(UnansweredRequest),
     /// A datagram of any protocol.
     Datagram(DatagramEvent<'b>),
     /// A flow has ended.

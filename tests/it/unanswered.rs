@@ -1,0 +1,70 @@
+//! `dissect` marks requests that are not answered.
+
+use std::fs::File;
+use std::process::Command;
+
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::Setting;
+
+/// The second request is not answered; one more follows in time, and the last one is at the end.
+const SCRIPT: &str = "
+    0.00 c > s  FFFFFFFF 55 FFFFFFFF
+    0.01 s > c  FFFFFFFF 41 11223344
+    0.02 c > s  FFFFFFFF 55 11223344
+    9.00 c > s  FFFFFFFF 55 11223344
+    9.01 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5
+    20.0 c > s  FFFFFFFF 55 11223344
+    end 40";
+
+/// The packets whose lines have the mark, and the packets of lines that have nothing else.
+fn marked(out: &str) -> (Vec<u64>, Vec<u64>) {
+    let (mut marked, mut alone) = (Vec::new(), Vec::new());
+    for line in out.lines().filter(|line| line.ends_with("no answer")) {
+        let mut words = line.split_whitespace().skip(1);
+        let frame = words.next().unwrap().parse().unwrap();
+        if words.next() == Some("no") { alone.push(frame) } else { marked.push(frame) }
+    }
+    (marked, alone)
+}
+
+#[test]
+fn a_request_without_a_response_is_marked_in_its_line() {
+    let (_project, file) = Project::of_script(SCRIPT, &Setting::udp(27015));
+    for threads in ["1", "8"] {
+        let run = gamewire(["dissect", "--no-config", "--threads", threads, &file]);
+        assert_eq!(marked(&run.out), (vec![3, 6], vec![]), "{}", run.out);
+        let run = gamewire(["dissect", "--no-config", "-v", "--threads", threads, &file]);
+        assert_eq!(run.out.matches("no answer").count(), 2, "{}", run.out);
+    }
+    // Scripts ask `check`.
+    let json = gamewire(["dissect", "--no-config", "--format", "json", &file]);
+    assert!(!json.out.contains("no answer"), "{}", json.out);
+}
+
+#[test]
+fn of_selected_messages_only_those_are_marked() {
+    let (_project, file) = Project::of_script(SCRIPT, &Setting::udp(27015));
+    let requests = r#"message == "player_request""#;
+    let run = gamewire(["dissect", "--no-config", "-Y", requests, &file]);
+    assert_eq!(marked(&run.out), (vec![3, 6], vec![]), "{}", run.out);
+    let run = gamewire(["dissect", "--no-config", "-Y", "a2s.player_response", &file]);
+    assert_eq!(marked(&run.out), (vec![], vec![]), "{}", run.out);
+}
+
+/// What was written at once gets a line of its own.
+#[test]
+fn in_a_stream_the_mark_follows() {
+    let (_project, file) = Project::of_script(SCRIPT, &Setting::udp(27015));
+    let command = ["dissect", "--no-config", "--line-buffered", "-"];
+    let run = Command::new(env!("CARGO_BIN_EXE_gamewire"))
+        .args(command)
+        .stdin(File::open(&file).unwrap())
+        .output()
+        .unwrap();
+    let out = String::from_utf8(run.stdout).unwrap();
+    let (mut inside, alone) = marked(&out);
+    inside.extend(alone);
+    inside.sort_unstable();
+    assert_eq!(inside, [3, 6], "{out}");
+}
