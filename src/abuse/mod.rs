@@ -180,7 +180,8 @@ impl Abuse {
 
     /// Whether there was no supported traffic.
     pub fn is_empty(&self) -> bool {
-        self.servers.is_empty() && self.victims.is_empty() && self.crashed.is_empty()
+        let [servers, masters] = [&self.servers, &self.masters].map(|all| all.is_empty());
+        servers && masters && self.victims.is_empty() && self.crashed.is_empty()
     }
 
     /// What was left out because of the memory limit.
@@ -233,7 +234,11 @@ impl Abuse {
             (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List, _) => {
                 self.response(id, &outline, event);
             }
-            (Role::Server, Purpose::Join | Purpose::Heartbeat, _) => {
+            (
+                Role::Server,
+                Purpose::Join | Purpose::Heartbeat | Purpose::ChallengeResponse | Purpose::Quit,
+                _,
+            ) => {
                 let packet = SampledPacket::of(event, false);
                 let what = (Some(id), message.label);
                 let master =

@@ -34,11 +34,6 @@ impl Checklist {
         fact.good > 0 && fact.run == 0
     }
 
-    /// How often the condition was not met.
-    pub(super) fn times_not(&mut self, item: Item) -> u64 {
-        self.fact(item).times_not()
-    }
-
     /// The verdicts on these conditions.
     pub(super) fn verdicts(&mut self, items: &[Item]) -> Vec<ItemVerdict> {
         items.iter().map(|item| verdict(*item, self.fact(*item))).collect()

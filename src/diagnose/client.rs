@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, Purpose, causes};
+use dissectors::kit::{Cause, Item, Purpose, causes};
 
 use super::checklist::Checklist;
 use super::exchange_log::Exchange;
@@ -35,12 +35,53 @@ pub(super) struct Client {
     servers: Vec<(SocketAddr, Id, ExchangeCounts)>,
     /// Exchanges by kind in which it got a challenge: those in which it returned it, and the others.
     kinds: Vec<(&'static str, u64, u64)>,
-    /// The latest challenges: of which server, to which port, and the number.
-    given: Vec<(SocketAddr, u16, String)>,
+    /// The latest challenges.
+    given: Vec<GivenChallenge>,
     /// The number of its session in the latest request for a challenge, by server and port.
     session: Option<([SocketAddr; 2], String)>,
     /// What may be wrong with its requests, if these are not answered.
-    doubts: Vec<(SocketAddr, Failure)>,
+    doubts: Vec<(SocketAddr, Item, Failure)>,
+    faults: ClientFaults,
+}
+
+/// A challenge that it got.
+#[derive(Debug)]
+struct GivenChallenge {
+    server: SocketAddr,
+    /// Its own port.
+    port: u16,
+    number: String,
+    /// The kind of the request that the server answered with it.
+    kind: Option<&'static str>,
+}
+
+/// Toward which servers a client's requests are wrong: these need no answer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ClientFaults {
+    /// Each server, and the number of such requests, or the maximum if all may be.
+    servers: Vec<(SocketAddr, u64)>,
+    /// There were too many servers.
+    is_cut: bool,
+    /// The first of the reasons.
+    pub(super) cause: Option<&'static Cause>,
+}
+
+impl ClientFaults {
+    fn add(&mut self, server: SocketAddr, times: u64) {
+        match find_or_add(&mut self.servers, SERVERS, |it| it.0 == server, || (server, 0)) {
+            Some((_, all)) => *all = all.saturating_add(times),
+            None => self.is_cut = true,
+        }
+    }
+
+    /// The number of wrong requests to a server.
+    pub(super) fn toward(&self, server: SocketAddr) -> u64 {
+        match self.servers.iter().find(|(it, _)| *it == server) {
+            Some((_, times)) => *times,
+            None if self.is_cut => u64::MAX,
+            None => 0,
+        }
+    }
 }
 
 impl Client {
@@ -58,17 +99,21 @@ impl Client {
         {
             let values: [(_, &dyn Display); 2] = [("first", before), ("second", session)];
             let why = Failure::with(&causes::clients::SESSION_CHANGED, frame, &values);
-            self.doubt(to, why);
+            self.doubt(to, Item::WellFormed, why);
         }
         let wrong = event.checked().findings.iter().find(is_clients_fault);
         match (self.wrong_challenge(event, challenge), wrong) {
-            (Some(why), _) => self.items.fact(Item::WellFormed).fails(why),
+            (Some(why), _) => {
+                self.faults.add(to, u64::MAX);
+                self.items.fact(Item::WellFormed).fails(why);
+            }
             (None, Some(finding)) => {
                 let words = match shown_tail(payload.bytes) {
                     Some(tail) => format!("{}: \"{tail}\"", finding.detail),
                     None => finding.detail.to_string(),
                 };
                 let why = Failure::new(&causes::clients::REQUEST_MALFORMED, frame, words);
+                self.faults.add(to, 1);
                 self.items.fact(Item::WellFormed).fails(why);
             }
             (None, None) => self.items.good(Item::WellFormed, frame),
@@ -87,19 +132,29 @@ impl Client {
             let cause = &causes::clients::CHALLENGE_AS_TEXT;
             return Some(Failure::with(cause, frame, &[("text", &text)]));
         }
-        let given = self.given.iter().rev().filter(|(server, ..)| *server == to);
-        let (mut of_port, mut of_other) = (None, None);
-        for (_, port, number) in given {
+        let given = self.given.iter().rev().filter(|given| given.server == to);
+        let (mut of_port, mut of_other, mut returned) = (None, None, None);
+        for GivenChallenge { port, number, kind, .. } in given {
+            if number == challenge {
+                returned = returned.or(*kind);
+            }
             if *port == from.port() {
                 of_port = of_port.or(Some(number));
             } else if number == challenge {
                 of_other = of_other.or(Some(*port));
             }
         }
+        // Perhaps in a request of another kind.
+        let kinds = &mut self.kinds;
+        if let Some((_, times, _)) =
+            returned.and_then(|kind| find_or_add(kinds, KINDS, |it| it.0 == kind, || (kind, 0, 0)))
+        {
+            *times += 1;
+        }
         if of_port.is_some_and(|number| number == challenge) {
             if challenge == "0" {
                 let cause = &causes::clients::CHALLENGE_ZERO_SENT;
-                self.doubt(to, Failure::with(cause, frame, &[]));
+                self.doubt(to, Item::WellFormed, Failure::with(cause, frame, &[]));
             }
             self.items.good(Item::ReturnsChallenge, frame);
             return None;
@@ -108,7 +163,7 @@ impl Client {
             let values: [(_, &dyn Display); 3] =
                 [("server", &to), ("given", &given), ("port", &from.port())];
             let cause = &causes::clients::CHALLENGE_OTHER_PORT;
-            self.items.fact(Item::ReturnsChallenge).fails(Failure::with(cause, frame, &values));
+            self.doubt(to, Item::ReturnsChallenge, Failure::with(cause, frame, &values));
             return None;
         }
         let given = of_port?;
@@ -124,32 +179,39 @@ impl Client {
             return None;
         }
         let text = format!("it got the challenge {given}, and returns {challenge}");
-        self.doubt(to, Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text));
+        let why = Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text);
+        self.doubt(to, Item::WellFormed, why);
         None
     }
 
-    /// It gets a challenge.
-    pub(super) fn is_challenged(&mut self, event: &MessageEvent<'_>) {
+    /// It gets a challenge, in answer to a request of this kind.
+    pub(super) fn is_challenged(&mut self, event: &MessageEvent<'_>, kind: Option<&'static str>) {
         let Some(challenge) = event.field("challenge") else { return };
         let payload = event.payload();
         if self.given.len() == CHALLENGES {
             self.given.remove(0);
         }
-        self.given.push((payload.from, payload.to.port(), challenge.to_string()));
+        let (server, port) = (payload.from, payload.to.port());
+        self.given.push(GivenChallenge { server, port, number: challenge.to_string(), kind });
     }
 
     /// This is a fault only if none of its requests to the server is answered. The latest are kept: what is well-formed
     /// before them does not count against them.
-    fn doubt(&mut self, server: SocketAddr, why: Failure) {
+    fn doubt(&mut self, server: SocketAddr, item: Item, why: Failure) {
         if self.doubts.len() == CHALLENGES {
             self.doubts.remove(0);
         }
-        self.doubts.push((server, why));
+        self.doubts.push((server, item, why));
+    }
+
+    /// Toward which servers its requests are wrong, and the first reason.
+    pub(super) fn faults(&mut self, cause: Option<&'static Cause>) -> ClientFaults {
+        ClientFaults { cause, ..std::mem::take(&mut self.faults) }
     }
 
     /// Only what these servers may not have answered is doubtful: of others, no answer was recorded, whatever they did.
     pub(super) fn doubt_only(&mut self, is_heard: impl Fn(&SocketAddr) -> bool) {
-        self.doubts.retain(|(server, _)| is_heard(server));
+        self.doubts.retain(|(server, ..)| is_heard(server));
     }
 
     /// An exchange has ended.
@@ -178,6 +240,7 @@ impl Client {
             }
         }
         if exchange.is_left_by_client() {
+            self.faults.add(exchange.request.server, 1);
             let challenges = self.kinds.iter().map(|it| it.2).sum::<u64>();
             let values: [(_, &dyn Display); 2] =
                 [("challenges", &challenges), ("server", &exchange.request.server)];
@@ -199,6 +262,17 @@ impl Client {
         self.kinds.iter().any(|(_, returned, _)| *returned > 0)
     }
 
+    /// Requests are wrong that may be, if the server answers none of them.
+    fn settle_doubts(&mut self) {
+        for (server, item, why) in std::mem::take(&mut self.doubts) {
+            let mut shares = self.servers.iter();
+            if !shares.any(|(it, _, share)| *it == server && share.answered > 0) {
+                self.faults.add(server, u64::MAX);
+                self.items.fact(item).fails(why);
+            }
+        }
+    }
+
     /// Conclusions at the end. `patterns`: the exchanges with a server; `is_filtered`: something in front of the server
     /// drops challenges that are returned; `is_lossy`: what is missing proves nothing.
     pub(super) fn conclude<'p>(
@@ -208,6 +282,7 @@ impl Client {
         is_filtered: impl Fn(&SocketAddr) -> bool,
         is_lossy: bool,
     ) {
+        self.settle_doubts();
         let never_returns = self.never_returns();
         let challenge = self.items.fact(Item::ReturnsChallenge);
         if let Some(open) = challenge.open.take() {
@@ -227,16 +302,6 @@ impl Client {
                 None => {}
             }
         }
-        let answered = |server: &SocketAddr| {
-            self.servers.iter().any(|(it, _, share)| it == server && share.answered > 0)
-        };
-        let gets_answers = self.items.fact(Item::GetsAnswers).good > 0;
-        let doubts = std::mem::take(&mut self.doubts);
-        for (server, why) in doubts {
-            if !answered(&server) {
-                self.items.fact(Item::WellFormed).fails(why);
-            }
-        }
         for (server, id, share) in std::mem::take(&mut self.servers) {
             let Some(pattern) = patterns(&server) else { continue };
             let answers = Vec::from_iter(pattern.answers_in());
@@ -249,6 +314,7 @@ impl Client {
                         ("answers", &other.info().title),
                     ];
                     let cause = &causes::clients::WRONG_PROTOCOL;
+                    self.faults.add(server, u64::MAX);
                     self.items
                         .fact(Item::RightProtocol)
                         .fails(Failure::with(cause, frame, &values));
@@ -258,7 +324,7 @@ impl Client {
             }
             let others = pattern.all.answered.saturating_sub(pattern.of_client(own).answered);
             let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
-            if is_silent && answers.contains(&id) && !is_lossy && !gets_answers {
+            if is_silent && answers.contains(&id) && !is_lossy {
                 let values: [(_, &dyn Display); 2] = [("asked", &share.asked), ("client", &own)];
                 let cause = &causes::answers::ONE_CLIENT_UNANSWERED;
                 self.items.fact(Item::GetsAnswers).fails(Failure::with(cause, frame, &values));

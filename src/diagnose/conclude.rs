@@ -117,13 +117,14 @@ impl Diagnosis {
     }
 }
 
-/// Whether most responses of a server came from another address or port: a wrong configuration
-/// affects all of them, except those of other programs.
+/// Whether many responses of a server came from another address or port: all of them, those to some kinds of
+/// requests, or one of ten.
 fn elsewhere(address: SocketAddr, server: &mut Server) {
     let Some((from, cause, _)) = server.elsewhere.first().copied() else { return };
     let count = server.responses_elsewhere;
     let all = count + server.fact(Item::FromAsked).good;
-    if 2 * count < all {
+    let is_much = 2 * count >= all || count >= NO_ACCIDENT && 10 * count >= all;
+    if !is_much {
         return;
     }
     let is_of_one_network = is_private(from.ip())

@@ -24,10 +24,17 @@ pub(super) struct Request {
     pub(super) protocol: Id,
     pub(super) frame: u64,
     pub(super) time: Time,
-    /// It asks for a challenge where it could hold one.
-    pub(super) asks_for_challenge: bool,
+    /// The challenge that it has.
+    pub(super) challenge: Option<i64>,
     /// It asks for more than a challenge.
     pub(super) is_query: bool,
+}
+
+impl Request {
+    /// Whether it asks for a challenge where it could have one.
+    pub(super) fn asks_for_challenge(&self) -> bool {
+        self.is_query && self.challenge == Some(-1)
+    }
 }
 
 /// An exchange.
@@ -39,7 +46,9 @@ pub(super) struct Exchange {
     pub(super) gap: Option<i64>,
     /// The server sent a challenge.
     pub(super) is_challenged: bool,
-    /// The client sent the request again after that.
+    /// Its number.
+    challenge: Option<i64>,
+    /// The client sent the request again with a challenge.
     pub(super) is_returned: bool,
     /// The data that was asked for came.
     pub(super) is_answered: bool,
@@ -49,6 +58,12 @@ impl Exchange {
     /// Whether the server owes the client nothing, because the client did not return its challenge.
     pub(super) fn is_left_by_client(&self) -> bool {
         self.is_challenged && !self.is_returned && !self.is_answered
+    }
+
+    /// Whether a request returns its challenge, or what the client takes for it.
+    fn is_continued_by(&self, request: &Request) -> bool {
+        let is_none = matches!(request.challenge, None | Some(-1 | 0));
+        self.is_challenged && (!is_none || self.challenge == request.challenge)
     }
 }
 
@@ -68,15 +83,17 @@ pub(super) struct ExchangeLog {
 }
 
 impl ExchangeLog {
-    /// A client sends a request. `within`: an exchange without a message for so many nanoseconds has ended; `most`:
-    /// how many may be open. Returns whether there was room.
+    /// A client sends a request. `within`: an exchange without a message for so many nanoseconds has ended, unless the
+    /// client then returns the challenge; `most`: how many may be open. Returns whether there was room.
     pub(super) fn request(&mut self, request: Request, within: i64, most: usize) -> bool {
         let time = request.time;
         self.turn(time);
         let key = ([request.client, request.server], request.kind);
         match self.young.remove(&key).or_else(|| self.old.remove(&key)) {
-            Some((mut exchange, latest)) if time.since(latest) < within => {
-                exchange.is_returned |= exchange.is_challenged;
+            Some((mut exchange, latest))
+                if time.since(latest) < within || exchange.is_continued_by(&request) =>
+            {
+                exchange.is_returned |= exchange.is_continued_by(&request);
                 self.young.insert(key, (exchange, time));
                 return true;
             }
@@ -90,28 +107,30 @@ impl ExchangeLog {
         let before = self.latest.get_mut(&host, most).copied();
         self.latest.insert(host, time, most);
         let gap = before.map(|before| time.since(before));
-        let (is_challenged, is_returned, is_answered) = (false, false, false);
-        let exchange = Exchange { request, gap, is_challenged, is_returned, is_answered };
+        let (is_challenged, challenge, is_returned, is_answered) = (false, None, false, false);
+        let exchange =
+            Exchange { request, gap, is_challenged, challenge, is_returned, is_answered };
         self.young.insert(key, (exchange, time));
         true
     }
 
-    /// A server answers a request of this kind; `is_challenge`: only with a challenge, which the client must return.
+    /// A server answers a request of this kind; `challenge`: only with this one, which the client must return.
     pub(super) fn response(
         &mut self,
         ends: [SocketAddr; 2],
         kind: &'static str,
         time: Time,
-        is_challenge: bool,
+        challenge: Option<Option<i64>>,
     ) {
         let key = (ends, kind);
         let open = self.young.remove(&key).or_else(|| self.old.remove(&key));
         let Some((mut exchange, _)) = open else { return };
-        if is_challenge {
-            (exchange.is_challenged, exchange.is_returned) = (true, false);
-            self.young.insert(key, (exchange, time));
-        } else {
-            self.ended.push(Exchange { is_answered: true, ..exchange });
+        match challenge {
+            Some(challenge) => {
+                (exchange.is_challenged, exchange.challenge) = (true, challenge);
+                self.young.insert(key, (exchange, time));
+            }
+            None => self.ended.push(Exchange { is_answered: true, ..exchange }),
         }
     }
 
@@ -168,12 +187,17 @@ mod tests {
         let [mut client, server] = ends();
         client.set_port(port);
         let (kind, protocol, time) = ("info_request", Id::ALL[0], Time(seconds * SECOND));
-        let (asks_for_challenge, is_query) = (false, true);
-        Request { client, server, kind, protocol, frame, time, asks_for_challenge, is_query }
+        let (challenge, is_query) = (None, true);
+        Request { client, server, kind, protocol, frame, time, challenge, is_query }
     }
 
     fn ask(log: &mut ExchangeLog, frame: u64, seconds: i64) {
         assert!(log.request(request(50_000, frame, seconds), 2 * SECOND, 100));
+    }
+
+    fn ask_with(log: &mut ExchangeLog, challenge: i64, frame: u64, seconds: i64) {
+        let request = Request { challenge: Some(challenge), ..request(50_000, frame, seconds) };
+        assert!(log.request(request, 2 * SECOND, 100));
     }
 
     #[test]
@@ -181,9 +205,9 @@ mod tests {
         let mut log = ExchangeLog::default();
         ask(&mut log, 1, 0);
         ask(&mut log, 2, 1);
-        log.response(ends(), "info_request", Time(SECOND + 1), true);
-        ask(&mut log, 4, 2);
-        log.response(ends(), "info_request", Time(2 * SECOND + 1), false);
+        log.response(ends(), "info_request", Time(SECOND + 1), Some(Some(7)));
+        ask_with(&mut log, 7, 4, 2);
+        log.response(ends(), "info_request", Time(2 * SECOND + 1), None);
         ask(&mut log, 6, 10);
         log.finish(Time(11 * SECOND), 2 * SECOND, false);
         let ended = log.take();
@@ -197,13 +221,26 @@ mod tests {
     fn a_challenge_that_is_not_returned_is_the_clients_fault() {
         let mut log = ExchangeLog::default();
         ask(&mut log, 1, 0);
-        log.response(ends(), "info_request", Time(1), true);
+        log.response(ends(), "info_request", Time(1), Some(Some(7)));
         ask(&mut log, 3, 5);
         let ended = log.take();
         assert!(ended[0].is_left_by_client());
         log.finish(Time(20 * SECOND), 2 * SECOND, false);
         let ended = log.take();
         assert!(!ended[0].is_left_by_client() && ended[0].gap == Some(5 * SECOND));
+    }
+
+    /// However late it is, and however often the server challenges the client again.
+    #[test]
+    fn a_challenge_that_is_returned_is_the_servers_turn() {
+        let mut log = ExchangeLog::default();
+        ask(&mut log, 1, 0);
+        log.response(ends(), "info_request", Time(1), Some(Some(7)));
+        ask_with(&mut log, 7, 3, 20);
+        log.response(ends(), "info_request", Time(20 * SECOND + 1), Some(Some(8)));
+        log.finish(Time(40 * SECOND), 2 * SECOND, false);
+        let ended = log.take();
+        assert!(ended.len() == 1 && !ended[0].is_left_by_client() && !ended[0].is_answered);
     }
 
     #[test]

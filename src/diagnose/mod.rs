@@ -49,7 +49,7 @@ use crate::session::{
 };
 use crate::summary::described;
 
-use client::Client;
+use client::{Client, ClientFaults};
 use exchange_log::ExchangeLog;
 use fact::Failure;
 use hosts::PrivateResponse;
@@ -118,8 +118,8 @@ pub struct Diagnosis {
     clients: Map<IpAddr, Client>,
     /// Masters that clients ask for lists, by host.
     masters: Map<IpAddr, Master>,
-    /// Clients whose requests are wrong: how many, or the maximum if all may be.
-    faulty: Map<IpAddr, u64>,
+    /// Clients whose requests are wrong.
+    faulty: Map<IpAddr, ClientFaults>,
     /// Maximum number of clients, and of masters.
     most_parties: usize,
     /// There were too many, or too many requests waited at a time.
@@ -452,6 +452,7 @@ impl Diagnosis {
                         return Some(server);
                     }
                     self.orphans += 1;
+                    return self.only_answers(event);
                 }
             }
             return self.servers.contains_key(&from).then_some(from);
@@ -530,6 +531,20 @@ impl Diagnosis {
             self.responded.responds(message, event, self.remembered);
         }
         Some(from)
+    }
+
+    /// A server answers a client whose requests are not in the capture.
+    fn only_answers(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
+        let (payload, id) = (event.payload(), event.context().protocol?);
+        let server = self.server(payload.from)?;
+        if server.query.is_none() {
+            server.query = Some(id);
+            let text = "only its responses are in the capture";
+            for item in [Item::Asked, Item::Answered] {
+                server.fact_mut(item).open(&causes::CAPTURE_ONE_SIDED, payload.frame, text);
+            }
+        }
+        Some(payload.from)
     }
 
     /// A client's request to a master for a list, or for its next page.

@@ -13,8 +13,8 @@ use super::find_or_add::find_or_add;
 use super::master::{Master, Surroundings};
 use super::pattern::PatternFailure;
 use super::server::{Odd, OddResponse, Server};
-use super::verdict::DiagnosedParty;
-use super::{Diagnosis, Outcome, ServerPacketKind};
+use super::verdict::{DiagnosedParty, ItemVerdict, Verdict};
+use super::{Diagnosis, ServerPacketKind};
 use crate::session::{MessageEvent, Totals, Value};
 use crate::summary::described;
 use crate::text::grouped;
@@ -45,7 +45,7 @@ impl Diagnosis {
                     protocol: id,
                     frame: event.frame(),
                     time: event.time(),
-                    asks_for_challenge: challenge == Some("-1") && is_query,
+                    challenge: challenge.and_then(|number| number.parse().ok()),
                     is_query,
                 };
                 let timeout = self.ledger_settings.answer_timeout;
@@ -62,8 +62,11 @@ impl Diagnosis {
             (Purpose::Response | Purpose::ClientChallenge, _) => {
                 self.responses += 1;
                 let is_challenge = message.purpose == Purpose::ClientChallenge;
+                let asked = self.asked_for(event);
                 if is_challenge {
-                    self.client(to.ip()).into_iter().for_each(|client| client.is_challenged(event));
+                    let kind = asked.map(|(kind, _)| kind);
+                    let client = self.client(to.ip());
+                    client.into_iter().for_each(|client| client.is_challenged(event, kind));
                 }
                 self.answered(event, is_challenge);
             }
@@ -131,19 +134,29 @@ impl Diagnosis {
         }
     }
 
+    /// The kind of the request that a message answers, and whether it asks for more than a challenge.
+    fn asked_for(&mut self, event: &MessageEvent<'_>) -> Option<(&'static str, bool)> {
+        let [server, client] = event.ends();
+        let request = match event.reply() {
+            Some(reply) => reply.request,
+            None => self.is_asked(server, client)?,
+        };
+        match self.sent.get_mut(&request, self.remembered)?.what {
+            ServerPacketKind::Request { message, kind, .. } => {
+                Some((kind, message.purpose == Purpose::Query))
+            }
+            _ => None,
+        }
+    }
+
     /// A server answers a request, at least in part.
     fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) {
         let [server, client] = event.ends();
-        let request = match event.reply() {
-            Some(reply) => Some(reply.request),
-            None => self.is_asked(server, client),
-        };
-        let Some(request) = request else { return };
-        let asked = self.sent.get_mut(&request, self.remembered).map(|sent| sent.what);
-        let Some(ServerPacketKind::Request { message, kind, .. }) = asked else { return };
+        let Some((kind, is_query)) = self.asked_for(event) else { return };
         // To a request for a challenge, that is the answer.
-        let is_step = is_challenge && message.purpose == Purpose::Query;
-        self.log.response([client, server], kind, event.time(), is_step);
+        let challenge = (is_challenge && is_query)
+            .then(|| event.field("challenge").and_then(|number| number.to_string().parse().ok()));
+        self.log.response([client, server], kind, event.time(), challenge);
     }
 
     fn client(&mut self, host: IpAddr) -> Option<&mut Client> {
@@ -219,16 +232,11 @@ impl Diagnosis {
                 library: client.library,
                 items: client.items.verdicts(&client::ITEMS),
             };
-            if party.outcome() == Outcome::Fault {
-                let counted =
-                    [&causes::clients::REQUEST_MALFORMED, &causes::clients::CHALLENGE_OTHER_PORT];
-                let wrong = match party.first_no() {
-                    Some(no) if no.cause.is_some_and(|cause| counted.contains(&cause)) => {
-                        client.items.times_not(no.item)
-                    }
-                    _ => u64::MAX,
-                };
-                self.faulty.insert(*host, wrong);
+            // That others are answered, and it is not, is no fault of its requests.
+            let is_no =
+                |it: &ItemVerdict| it.verdict == Verdict::No && it.item != Item::GetsAnswers;
+            if let Some(no) = party.items.iter().find(|it| is_no(it)) {
+                self.faulty.insert(*host, client.faults(no.cause));
             }
             found.push(party);
         }
@@ -299,10 +307,13 @@ impl Diagnosis {
     /// What all exchanges with a server show together.
     pub(super) fn patterns(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
         let is_lossy = self.is_lossy(read);
-        self.excuse(server);
+        self.excuse(address, server);
         let is_heard = self.is_heard(address.ip(), read);
         let fact = server.fact(Item::Answered);
-        let is_open = fact.failure(true).is_none() && server.elsewhere.is_empty();
+        let from_elsewhere = server.fact(Item::FromAsked);
+        let is_open = fact.failure(true).is_none()
+            && from_elsewhere.run == 0
+            && from_elsewhere.open.is_none();
         if is_lossy {
             for item in [Item::Verified, Item::Answered, Item::Whole] {
                 let fact = server.fact_mut(item);
@@ -335,11 +346,20 @@ impl Diagnosis {
     }
 
     /// Requests of clients that ask wrongly are owed no answer.
-    fn excuse(&self, server: &mut Server) {
+    fn excuse(&self, address: SocketAddr, server: &mut Server) {
         // A few wrong requests do not explain why many are not answered.
         let is_faulty = |host: &IpAddr| {
             let missing = server.pattern.of_client(*host).missing();
-            self.faulty.get(host).is_some_and(|wrong| wrong.saturating_mul(2) >= missing)
+            let wrong = self.faulty.get(host).map(|faults| faults.toward(address));
+            wrong.is_some_and(|wrong| wrong.saturating_mul(2) >= missing)
+        };
+        let other_port = &causes::clients::CHALLENGE_OTHER_PORT;
+        let from_other_port = |host: &IpAddr| {
+            self.faulty.get(host).is_some_and(|faults| faults.cause == Some(other_port))
+        };
+        let not_returned = match server.left_by.iter().any(from_other_port) {
+            true => other_port,
+            false => &causes::clients::CHALLENGE_NOT_RETURNED,
         };
         let missing = Vec::from_iter(server.pattern.clients_missing());
         let all_are_faulty = !missing.is_empty() && missing.iter().all(is_faulty);
@@ -347,12 +367,13 @@ impl Diagnosis {
             && server.fact(Item::Verified).good == 0
             && server.fact(Item::Verified).run == 0;
         if are_left {
-            let text = "no client returns its challenge";
+            let text = "no client returns its challenge to the port that got it";
+            let text =
+                if not_returned == other_port { text } else { "no client returns its challenge" };
             let frame = server.left_frame;
             for item in [Item::Verified, Item::Answered] {
                 if server.fact(item).good == 0 && server.fact(item).run == 0 {
-                    let cause = &causes::clients::CHALLENGE_NOT_RETURNED;
-                    server.fact_mut(item).open(cause, frame, text);
+                    server.fact_mut(item).open(not_returned, frame, text);
                 }
             }
         }
@@ -451,6 +472,10 @@ impl Server {
             return;
         }
         self.returned += u64::from(exchange.is_challenged);
-        self.pattern.add(exchange);
+        // Who answers queries may not know requests for a challenge; a rule says where it must.
+        let is_optional = !exchange.request.is_query && self.pattern.all.answered > 0;
+        if exchange.is_answered || !is_optional {
+            self.pattern.add(exchange);
+        }
     }
 }

@@ -81,7 +81,7 @@ impl Pattern {
         if self.clients.len() < CLIENTS || self.clients.contains_key(&client) {
             self.clients.entry(client).or_default().add_one(is_answered);
         }
-        self.appended[usize::from(exchange.request.asks_for_challenge)].add_one(is_answered);
+        self.appended[usize::from(exchange.request.asks_for_challenge())].add_one(is_answered);
         self.gap(exchange.gap).add_one(is_answered);
         self.at(exchange.request.time, is_answered);
         if !is_answered && self.missing.len() < NAMED {

@@ -24,6 +24,9 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     causes: &[&CHALLENGE_LOOP],
     symptoms: &[
         Symptom::saying(&A2S020, "followed by 0 bytes", &causes::answers::CHALLENGE_MISSING),
+        Symptom::saying(&A2S020, "followed by 1 byte", &causes::answers::CHALLENGE_MISSING),
+        Symptom::saying(&A2S020, "followed by 2 bytes", &causes::answers::CHALLENGE_MISSING),
+        Symptom::saying(&A2S020, "followed by 3 bytes", &causes::answers::CHALLENGE_MISSING),
         Symptom::of(&A2S027, &CHALLENGE_LOOP),
         Symptom::of(&A2S062, &causes::QUERIES_UNANSWERED),
         Symptom::of(&A2S065, &causes::OTHER_ADDRESS),

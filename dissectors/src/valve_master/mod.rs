@@ -142,6 +142,9 @@ impl Protocol for ValveMaster {
         match bytes {
             [b'1', ..] => Some(Outline::of(&messages::QUERY)),
             [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => Some(Outline::of(&messages::REPLY)),
+            [b'q', ..] => Some(Outline::of(&messages::JOIN)),
+            [b'0', b'\n' | b'\\', ..] => Some(Outline::of(&messages::CHALLENGE_RESPONSE)),
+            [b'b', ..] => Some(Outline::of(&messages::QUIT)),
             _ => None,
         }
     }
