@@ -4,7 +4,6 @@ use std::fmt::Display;
 
 use dissectors::kit::{Item, causes};
 
-use super::counts::BYTE;
 use super::fact::{Failure, NO_ACCIDENT};
 use super::server::Server;
 
@@ -16,8 +15,8 @@ pub(super) fn conclude(server: &mut Server) {
         let values: [(_, &dyn Display); 2] = [("info", &info), ("list", &list)];
         Failure::with(&causes::answers::COUNTS_DISAGREE, frame, &values)
     });
-    let wrapped = counts.wrapped.map(|(most, frame)| {
-        let values: [(_, &dyn Display); 2] = [("info", &BYTE), ("most", &most)];
+    let wrapped = counts.wrapped.map(|(info, most, frame)| {
+        let values: [(_, &dyn Display); 2] = [("info", &info), ("most", &most)];
         Failure::with(&causes::answers::WRAPPED_COUNTS, frame, &values)
     });
     let unnamed = counts.unnamed.map(|(unnamed, all, frame)| {

@@ -14,8 +14,8 @@ pub(super) const BYTE: u64 = 255;
 pub(super) struct Counts {
     /// In the latest description.
     info: Option<u64>,
-    /// The greatest number that a byte holds, where there are places for fewer: their number, and the packet.
-    pub(super) wrapped: Option<(u64, u64)>,
+    /// The number of players, of places, and the packet, where one does not fit into a byte.
+    pub(super) wrapped: Option<(u64, u64, u64)>,
     /// The latest disagreement: the numbers in the description and in the list, and the packet.
     pub(super) differs: Option<(u64, u64, u64)>,
     /// The latest list in which most have no name: their number, that of all, and the packet.
@@ -34,8 +34,12 @@ impl Counts {
         if let Some(info) = players {
             self.info = Some(info);
             let most = described.and_then(|it| described::first(event, it.max_players));
-            let most = most.and_then(described::number).filter(|most| info == BYTE && *most < info);
-            self.wrapped = most.map(|most| (most, event.frame())).or(self.wrapped);
+            let most = most.and_then(described::number);
+            let is_wrapped = |most: &u64| {
+                info == BYTE && *most < info || *most == BYTE && counts_in_tags(event) > BYTE
+            };
+            let wrapped = most.filter(is_wrapped).map(|most| (info, most, event.frame()));
+            self.wrapped = wrapped.or(self.wrapped);
         }
         let list = event.field("num_players").and_then(described::number);
         let list = list.or_else(|| described::listed_players(event));
@@ -55,4 +59,14 @@ impl Counts {
             self.agreed += 1;
         }
     }
+}
+
+/// The largest count of players or places in the tags of a description, such as 300 in `mp500,cp300`.
+fn counts_in_tags(event: &MessageEvent<'_>) -> u64 {
+    let Some(tags) = event.field("keywords").map(|tags| tags.to_string()) else { return 0 };
+    let counts = tags.split(',').filter_map(|tag| {
+        let count = tag.trim().strip_prefix("cp").or_else(|| tag.trim().strip_prefix("mp"))?;
+        count.parse().ok()
+    });
+    counts.max().unwrap_or(0)
 }

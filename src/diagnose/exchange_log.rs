@@ -28,6 +28,8 @@ pub(super) struct Request {
     pub(super) challenge: Option<i64>,
     /// It asks for more than a challenge.
     pub(super) is_query: bool,
+    /// It is wrong, and needs no answer.
+    pub(super) is_wrong: bool,
 }
 
 impl Request {
@@ -50,11 +52,40 @@ pub(super) struct Exchange {
     challenge: Option<i64>,
     /// The client sent the request again with a challenge.
     pub(super) is_returned: bool,
+    /// The latest request has the server's challenge.
+    is_right: bool,
+    /// The server answered that with a challenge again.
+    pub(super) is_challenged_again: bool,
+    /// The latest message is a challenge, and another one followed it at once.
+    is_fresh: bool,
+    pub(super) is_challenged_twice: bool,
     /// The data that was asked for came.
     pub(super) is_answered: bool,
 }
 
 impl Exchange {
+    fn new(request: Request, gap: Option<i64>) -> Exchange {
+        Exchange {
+            request,
+            gap,
+            is_challenged: false,
+            challenge: None,
+            is_returned: false,
+            is_right: false,
+            is_challenged_again: false,
+            is_fresh: false,
+            is_challenged_twice: false,
+            is_answered: false,
+        }
+    }
+
+    /// The server sends this challenge.
+    fn challenged(&mut self, challenge: Option<i64>) {
+        self.is_challenged_again |= self.is_right;
+        self.is_challenged_twice |= self.is_fresh && self.challenge != challenge;
+        (self.is_challenged, self.challenge, self.is_fresh) = (true, challenge, true);
+    }
+
     /// Whether the server owes the client nothing, because the client did not return its challenge.
     pub(super) fn is_left_by_client(&self) -> bool {
         self.is_challenged && !self.is_returned && !self.is_answered
@@ -94,6 +125,9 @@ impl ExchangeLog {
                 if time.since(latest) < within || exchange.is_continued_by(&request) =>
             {
                 exchange.is_returned |= exchange.is_continued_by(&request);
+                exchange.is_fresh = false;
+                exchange.is_right =
+                    exchange.is_challenged && exchange.challenge == request.challenge;
                 self.young.insert(key, (exchange, time));
                 return true;
             }
@@ -107,9 +141,7 @@ impl ExchangeLog {
         let before = self.latest.get_mut(&host, most).copied();
         self.latest.insert(host, time, most);
         let gap = before.map(|before| time.since(before));
-        let (is_challenged, challenge, is_returned, is_answered) = (false, None, false, false);
-        let exchange =
-            Exchange { request, gap, is_challenged, challenge, is_returned, is_answered };
+        let exchange = Exchange::new(request, gap);
         self.young.insert(key, (exchange, time));
         true
     }
@@ -127,7 +159,7 @@ impl ExchangeLog {
         let Some((mut exchange, _)) = open else { return };
         match challenge {
             Some(challenge) => {
-                (exchange.is_challenged, exchange.challenge) = (true, challenge);
+                exchange.challenged(challenge);
                 self.young.insert(key, (exchange, time));
             }
             None => self.ended.push(Exchange { is_answered: true, ..exchange }),
@@ -187,8 +219,8 @@ mod tests {
         let [mut client, server] = ends();
         client.set_port(port);
         let (kind, protocol, time) = ("info_request", Id::ALL[0], Time(seconds * SECOND));
-        let (challenge, is_query) = (None, true);
-        Request { client, server, kind, protocol, frame, time, challenge, is_query }
+        let (challenge, is_query, is_wrong) = (None, true, false);
+        Request { client, server, kind, protocol, frame, time, challenge, is_query, is_wrong }
     }
 
     fn ask(log: &mut ExchangeLog, frame: u64, seconds: i64) {

@@ -111,6 +111,7 @@ impl Diagnosis {
             return;
         };
         server.is_at(joins, AddressRole::Join);
+        server.joins_in_vain = joining.first_asked.map(|_| joins);
         server.registers = joining.registers;
         server.game = joining.game;
         server.description = joining.description;

@@ -57,6 +57,7 @@ impl Diagnosis {
                 registration.fact_mut(Item::Join).bad(&causes::NEVER_JOINED, 0, text);
             }
             rechallenged(server, registration);
+            unseen_challenge(registration);
             self.unanswered_challenge(server, registration, read);
             self.ignored_by_master(server, registration, read);
             let place = Place { address, masters: &masters };
@@ -174,7 +175,9 @@ impl Diagnosis {
         match (sighting.filter(is_late), could_hold) {
             (Some((as_address, sighting)), _) => {
                 listed(as_address, registration, sighting);
-                if as_address != place.address {
+                if server.joins_in_vain == Some(as_address) {
+                    listed_elsewhere(as_address, registration, sighting.frame);
+                } else if as_address != place.address {
                     let text = "it is the port that it joins from: whether that responds is not in the capture";
                     let why = Failure::new(&causes::NOT_IN_CAPTURE, sighting.frame, text);
                     registration.fact_mut(Item::Address).doubt(Vec::new(), why);
@@ -198,7 +201,9 @@ impl Diagnosis {
     fn not_listed(&self, registration: &mut Registration, whole: &Listing, place: &Place<'_>) {
         let address = place.address;
         let is_stranger = |(other, _): &(SocketAddr, Sighting)| {
-            other.port() != address.port() && !self.servers.contains_key(other)
+            let known = self.servers.get(other);
+            let is_silent = known.is_none_or(|it| it.fact(Item::FromAsked).good == 0);
+            other.port() != address.port() && is_silent
         };
         let stranger = self.lists.of_host(address.ip(), whole.master).find(is_stranger);
         if let Some((other, sighting)) = stranger {
@@ -243,6 +248,16 @@ fn rechallenged(server: &Server, registration: &mut Registration) {
     let is_last = accepted.failure(false).is_some_and(|it| cause.is_some_and(|of| it.cause == of));
     if is_last && accepted.good > 0 && accepted.run < NO_ACCIDENT {
         accepted.fails_by(Vec::new());
+    }
+}
+
+/// What answers a challenge that is not in the capture may be wrong.
+fn unseen_challenge(registration: &mut Registration) {
+    let is_unseen = registration.fact(Item::Challenged).good == 0;
+    if is_unseen && registration.fact(Item::Echo).good > 0 {
+        let text = "the challenge is not in the capture";
+        let why = Failure::new(&causes::NOT_IN_CAPTURE, 0, text);
+        registration.fact_mut(Item::Echo).doubt(Vec::new(), why);
     }
 }
 

@@ -120,6 +120,8 @@ pub struct Diagnosis {
     masters: Map<IpAddr, Master>,
     /// Clients whose requests are wrong.
     faulty: Map<IpAddr, ClientFaults>,
+    /// A server of each host that answers.
+    answering: Map<IpAddr, SocketAddr>,
     /// Maximum number of clients, and of masters.
     most_parties: usize,
     /// There were too many, or too many requests waited at a time.
@@ -207,6 +209,7 @@ impl Diagnosis {
             clients: Map::default(),
             masters: Map::default(),
             faulty: Map::default(),
+            answering: Map::default(),
             most_parties: (bytes / 8 / BYTES_OF_PARTY).max(16),
             parties_are_cut: false,
             probed: BTreeMap::new(),
@@ -451,7 +454,6 @@ impl Diagnosis {
                     if let Some(server) = self.answers_broadcast(event, shown) {
                         return Some(server);
                     }
-                    self.orphans += 1;
                     return self.only_answers(event);
                 }
             }
@@ -536,7 +538,11 @@ impl Diagnosis {
     /// A server answers a client whose requests are not in the capture.
     fn only_answers(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
         let (payload, id) = (event.payload(), event.context().protocol?);
-        let server = self.server(payload.from)?;
+        let Some(server) = self.server(payload.from) else {
+            self.orphans += 1;
+            return None;
+        };
+        server.orphans += 1;
         if server.query.is_none() {
             server.query = Some(id);
             let text = "only its responses are in the capture";

@@ -29,6 +29,7 @@ impl Diagnosis {
         read: &mut Totals,
         wanted: Option<(IpAddr, Option<u16>)>,
     ) -> Diagnoses {
+        self.count_orphans();
         self.across_flows(read);
         self.other_traffic(read);
         let (attacks, omitted) = self.attacks();
@@ -38,6 +39,8 @@ impl Diagnosis {
             self.one_server_each();
             self.probed = self.other_ports();
         }
+        let answering = self.servers.iter().filter(|(_, it)| it.fact(Item::Answered).good > 0);
+        self.answering = answering.map(|(address, _)| (address.ip(), *address)).collect();
         // A server that registers also sends requests to its masters, which are not servers.
         let masters: Set<_> = self.servers.values().flat_map(Server::masters).collect();
         let known = self.servers.keys().copied();
@@ -110,12 +113,25 @@ impl Diagnosis {
             ];
             let why = Failure::with(cause, 0, &values);
             for target in &attack.targets {
-                if let Some(server) = self.servers.get_mut(target) {
+                if let Some(server) =
+                    self.owner_of(*target).and_then(|it| self.servers.get_mut(&it))
+                {
                     server.fact_mut(Item::NotAttacked).fails(why.clone());
                 }
             }
         }
         (attacks, abuse.omitted())
+    }
+
+    /// The server at an address, or the one that announces it as its game port.
+    fn owner_of(&self, address: SocketAddr) -> Option<SocketAddr> {
+        if self.servers.contains_key(&address) {
+            return Some(address);
+        }
+        let announces = |(known, server): &(&SocketAddr, &Server)| {
+            known.ip() == address.ip() && server.game_port == Some(address.port())
+        };
+        self.servers.iter().find(announces).map(|(known, _)| *known)
     }
 
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals) -> DiagnosedServer {

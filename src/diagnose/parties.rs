@@ -14,7 +14,7 @@ use super::master::{Master, Surroundings};
 use super::pattern::PatternFailure;
 use super::server::{Odd, OddResponse, Server};
 use super::verdict::{DiagnosedParty, ItemVerdict, Verdict};
-use super::{Diagnosis, ServerPacketKind};
+use super::{Diagnosis, ServerPacketKind, is_clients_fault};
 use crate::session::{MessageEvent, Totals, Value};
 use crate::summary::described;
 use crate::text::grouped;
@@ -47,6 +47,7 @@ impl Diagnosis {
                     time: event.time(),
                     challenge: challenge.and_then(|number| number.parse().ok()),
                     is_query,
+                    is_wrong: event.checked().findings.iter().any(|it| is_clients_fault(&it)),
                 };
                 let timeout = self.ledger_settings.answer_timeout;
                 self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
@@ -153,9 +154,9 @@ impl Diagnosis {
     fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) {
         let [server, client] = event.ends();
         let Some((kind, is_query)) = self.asked_for(event) else { return };
-        // To a request for a challenge, that is the answer.
-        let challenge = (is_challenge && is_query)
-            .then(|| event.field("challenge").and_then(|number| number.to_string().parse().ok()));
+        // To a request for a challenge, that is the answer; and nobody can return one without a number.
+        let number = event.field("challenge").filter(|_| is_challenge && is_query);
+        let challenge = number.map(|number| number.to_string().parse().ok());
         self.log.response([client, server], kind, event.time(), challenge);
     }
 
@@ -191,6 +192,12 @@ impl Diagnosis {
     /// Whether some packet of a host is in the capture.
     pub(super) fn is_heard(&self, host: IpAddr, read: &Totals) -> bool {
         read.heard.contains(host) || self.speakers.contains(&host)
+    }
+
+    /// Responses of a server without their requests: of one that is asked at other times, the recorder lost these.
+    pub(super) fn count_orphans(&mut self) {
+        let asked = self.servers.values().filter(|server| server.first_asked.is_some());
+        self.orphans += asked.map(|server| server.orphans).sum::<u64>();
     }
 
     /// Whether so many answers to requests are in the capture that are not in it, that the recorder lost packets.
@@ -309,9 +316,13 @@ impl Diagnosis {
         let is_lossy = self.is_lossy(read);
         self.excuse(address, server);
         let is_heard = self.is_heard(address.ip(), read);
-        let fact = server.fact(Item::Answered);
+        self.too_few(server);
+        let why = server.fact(Item::Answered).failure(true).map(|failure| failure.cause);
+        let answers = server.pattern.all.answered > 0;
+        // What the unanswered requests have in common says more than that they are unanswered.
+        let is_silence = answers && why == Some(&causes::QUERIES_UNANSWERED);
         let from_elsewhere = server.fact(Item::FromAsked);
-        let is_open = fact.failure(true).is_none()
+        let is_open = (why.is_none() || is_silence)
             && from_elsewhere.run == 0
             && from_elsewhere.open.is_none();
         if is_lossy {
@@ -326,22 +337,47 @@ impl Diagnosis {
             return;
         }
         odd_responses(server);
+        challenged_again(server);
         too_many(server, Item::Whole);
         too_many(server, Item::Readable);
         if !is_open {
             return;
         }
         let (all, fact) = (server.pattern.all, server.fact(Item::Answered));
-        if fact.good == 0 && all.answered == 0 && all.asked >= NO_ACCIDENT && is_heard {
+        if fact.good == 0 && all.asked > 0 && is_relay(address.ip()) {
+            let why = Failure::with(&causes::answers::FAKE_ADDRESS, server.pattern.frame(), &[]);
+            server.fact_mut(Item::Answered).open_by(why);
+        } else if fact.good == 0
+            && all.answered == 0
+            && all.asked < NO_ACCIDENT
+            && let Some(other) = self.answering.get(&address.ip()).filter(|it| **it != address)
+        {
+            let frame = server.pattern.frame();
+            let values: [(_, &dyn Display); 1] = [("other", other)];
+            let why = Failure::with(&causes::answers::OTHER_PORT_ANSWERS, frame, &values);
+            server.fact_mut(Item::Answered).open_by(why);
+        } else if fact.good == 0 && all.answered == 0 && all.asked >= NO_ACCIDENT && is_heard {
             let frame = server.pattern.frame();
             let text = format!("none of {} requests is answered", grouped(all.asked));
             server.fact_mut(Item::Answered).bad(&causes::QUERIES_UNANSWERED, frame, text);
-        } else if fact.good > 0
+        } else if (fact.good > 0 || is_silence)
             && let Some(found) = server.pattern.failure()
             && !responds_in_part(server, &found)
         {
             server.fact_mut(Item::Answered).fails_by(vec![found.failure.clone()]);
             server.unanswered = Some(found);
+        }
+    }
+
+    /// That one or two requests are not answered proves no silence, unless the capture is complete.
+    fn too_few(&self, server: &mut Server) {
+        let all = server.pattern.all;
+        let fact = server.fact_mut(Item::Answered);
+        let is_few = fact.good == 0 && fact.run < NO_ACCIDENT && all.asked < NO_ACCIDENT;
+        let why = fact.failure(true).filter(|why| why.cause == &causes::QUERIES_UNANSWERED);
+        if let Some(why) = why.filter(|_| is_few && !self.complete).cloned() {
+            fact.fails_by(Vec::new());
+            fact.open(&causes::CAPTURE_TOO_SHORT, why.frame, why.text);
         }
     }
 
@@ -380,8 +416,12 @@ impl Diagnosis {
         if all_are_faulty {
             let text = "the requests are wrong: see the client";
             for item in [Item::Verified, Item::Answered] {
+                let is_answered = item == Item::Answered && server.pattern.all.answered > 0;
                 let fact = server.fact_mut(item);
                 fact.fails_by(Vec::new());
+                if is_answered {
+                    fact.good(0);
+                }
                 if fact.good == 0 {
                     fact.open(&causes::REQUEST_WRONG, 0, text);
                 }
@@ -389,6 +429,11 @@ impl Diagnosis {
             server.pattern = Default::default();
         }
     }
+}
+
+/// Whether an address stands for a relay of Steam.
+fn is_relay(host: IpAddr) -> bool {
+    matches!(host, IpAddr::V4(host) if host.is_link_local())
 }
 
 /// Whether it answers the kind of request that is never answered, but not whole.
@@ -402,11 +447,27 @@ fn responds_in_part(server: &Server, found: &PatternFailure) -> bool {
     kind.is_some_and(|(_, kind)| answers(kind))
 }
 
+/// It answers its own challenges with others, or gives two at a time.
+fn challenged_again(server: &mut Server) {
+    let ((looped, frame), verified) = (server.looped, server.fact(Item::Verified));
+    if looped >= NO_ACCIDENT && verified.good == 0 && verified.run == 0 {
+        let why = Failure::with(&causes::CHALLENGE_LOOP, frame, &[]);
+        server.fact_mut(Item::Verified).fails(why);
+        return;
+    }
+    let (times, frame) = server.doubly_challenged;
+    if times >= NO_ACCIDENT && server.fact(Item::Verified).run == 0 {
+        let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
+        let why = Failure::with(&causes::answers::TWO_CHALLENGES, frame, &values);
+        server.fact_mut(Item::Verified).doubt(vec![frame], why);
+    }
+}
+
 /// It often sends something else than a response.
 fn odd_responses(server: &mut Server) {
     let Some(odd) = server.odd.iter().max_by_key(|odd| odd.times) else { return };
     let good = server.fact(Item::Readable).good;
-    if odd.times < NO_ACCIDENT || 10 * odd.times < odd.times + good {
+    if 10 * odd.times < odd.times + good {
         return;
     }
     let (times, all) = (grouped(odd.times), grouped(odd.times + good));
@@ -420,8 +481,14 @@ fn odd_responses(server: &mut Server) {
     let text = format!("\"{text}\"");
     let values: [(_, &dyn Display); 3] = [("times", &times), ("all", &all), ("text", &text)];
     let failure = |frame: &u64| Failure::with(cause, *frame, &values);
-    let failures = odd.frames.iter().map(failure).collect();
-    server.fact_mut(Item::Readable).fails_by(failures);
+    let failures: Vec<_> = odd.frames.iter().map(failure).collect();
+    let is_accident = odd.times < NO_ACCIDENT;
+    let (frames, readable) = (odd.frames.clone(), server.fact_mut(Item::Readable));
+    match failures.first().filter(|_| is_accident) {
+        Some(why) if readable.run == 0 => readable.doubt(frames, why.clone()),
+        Some(_) => {}
+        None => readable.fails_by(failures),
+    }
 }
 
 /// A condition is not met too often to be an accident, though it is met at other times.
@@ -463,6 +530,13 @@ impl Server {
 
     /// An exchange with it has ended.
     fn exchange(&mut self, exchange: &Exchange) {
+        let frame = exchange.request.frame;
+        if exchange.is_challenged_again && !exchange.is_answered {
+            self.looped = (self.looped.0 + 1, frame);
+        }
+        if exchange.is_challenged_twice {
+            self.doubly_challenged = (self.doubly_challenged.0 + 1, frame);
+        }
         if exchange.is_left_by_client() {
             self.left += 1;
             self.left_frame = exchange.request.frame;
@@ -474,7 +548,7 @@ impl Server {
         self.returned += u64::from(exchange.is_challenged);
         // Who answers queries may not know requests for a challenge; a rule says where it must.
         let is_optional = !exchange.request.is_query && self.pattern.all.answered > 0;
-        if exchange.is_answered || !is_optional {
+        if exchange.is_answered || !is_optional && !exchange.request.is_wrong {
             self.pattern.add(exchange);
         }
     }

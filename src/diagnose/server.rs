@@ -74,6 +74,8 @@ pub(super) struct Server {
     pub(super) counts: Counts,
     /// The port of the game that it announces.
     pub(super) game_port: Option<u16>,
+    /// The port from which it joins is asked, and does not respond.
+    pub(super) joins_in_vain: Option<SocketAddr>,
     /// Its other addresses, with what they are.
     pub(super) addresses: Vec<(SocketAddr, AddressRole)>,
     /// It described itself to a master as one for its own network.
@@ -88,6 +90,12 @@ pub(super) struct Server {
     pub(super) left_frame: u64,
     pub(super) left_by: Set<IpAddr>,
     pub(super) returned: u64,
+    /// Exchanges in which it answered its own challenge with another one, and those in which two different ones came
+    /// at once, each with the latest packet.
+    pub(super) looped: (u64, u64),
+    pub(super) doubly_challenged: (u64, u64),
+    /// Responses to requests that are not in the capture.
+    pub(super) orphans: u64,
     pub(super) slowest: u64,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,

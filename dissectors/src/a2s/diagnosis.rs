@@ -4,7 +4,6 @@ use super::rules::{
     A2S001, A2S004, A2S007, A2S008, A2S020, A2S027, A2S043, A2S045, A2S046, A2S047, A2S048, A2S062,
     A2S065,
 };
-use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
 
 pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
@@ -21,13 +20,13 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::PlayPort,
         Item::PlayOpen,
     ],
-    causes: &[&CHALLENGE_LOOP],
+    causes: &[],
     symptoms: &[
         Symptom::saying(&A2S020, "followed by 0 bytes", &causes::answers::CHALLENGE_MISSING),
         Symptom::saying(&A2S020, "followed by 1 byte", &causes::answers::CHALLENGE_MISSING),
         Symptom::saying(&A2S020, "followed by 2 bytes", &causes::answers::CHALLENGE_MISSING),
         Symptom::saying(&A2S020, "followed by 3 bytes", &causes::answers::CHALLENGE_MISSING),
-        Symptom::of(&A2S027, &CHALLENGE_LOOP),
+        Symptom::of(&A2S027, &causes::CHALLENGE_LOOP),
         Symptom::of(&A2S062, &causes::QUERIES_UNANSWERED),
         Symptom::of(&A2S065, &causes::OTHER_ADDRESS),
         Symptom::of(&A2S043, &causes::SPLIT_PART_MISSING),
@@ -49,12 +48,3 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     player_keys: &[],
     registers: Some("valve_master"),
 };
-
-cause! {
-    /// It answers each challenge with another one.
-    pub CHALLENGE_LOOP "challenge_loop" {
-        no: [Verified],
-        says: "it answers its own challenge with another challenge, again and again",
-        advice: causes::ONE_PROGRAM,
-    }
-}

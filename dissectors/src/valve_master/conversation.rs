@@ -15,7 +15,7 @@ use super::endpoint::{Endpoint, ZERO};
 use super::filter::WantedAddresses;
 use super::info_keys::{Engine, InfoSummary};
 use super::listing::{Listing, Query, QueryPosition, QueryStatus, Question, ReplyMatch};
-use super::messages::QUERY;
+use super::messages::{CHALLENGE_RESPONSE, JOIN, QUERY};
 use super::registration::{Claimed, Join, JoinResult, Registration};
 use super::reply::{BLOCK, ReplySummary};
 use super::rules::{self, DueResponse};
@@ -198,10 +198,14 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
             let due = is_valid && !payload.lost;
             let server_challenge =
                 (!payload.lost).then_some(server_challenge.map(u32::to_ne_bytes));
+            sink.asks(JOIN.label, payload);
             join(cx, payload, Join { mark: payload.mark().into(), server_challenge, due }, sink);
         }
         MessageSummary::Challenge { value } => challenge(cx, payload, value, sink),
-        MessageSummary::Info(summary) => info(cx, payload, &summary, sink),
+        MessageSummary::Info(summary) => {
+            sink.asks(CHALLENGE_RESPONSE.label, payload);
+            info(cx, payload, &summary, sink);
+        }
         MessageSummary::Quit { form } => quit(cx, payload, form, sink),
         MessageSummary::Other(_) => {}
     }

@@ -110,9 +110,11 @@ cause! {
     /// It answers with messages of another program.
     pub OTHER_PROTOCOL "other_protocol" {
         no: [Readable],
+        unknown: [Readable],
         says: "it answers with something else: {text}",
         details: "{times} responses are of another program or protocol: {text}",
         advice: "Another program listens at this port, or answers in the server's place.",
+        lacks: "Record longer: it may be an accident.",
     }
 }
 
@@ -120,9 +122,11 @@ cause! {
     /// It refuses in words.
     pub REFUSED_IN_WORDS "refused_in_words" {
         no: [Readable, AcceptsClient],
+        unknown: [Readable],
         says: "it refuses: {text}",
         details: "{times} times it says {text}",
         advice: "Ask whoever runs it to lift the ban or the refusal.",
+        lacks: "Record longer: it may be an accident.",
     }
 }
 
@@ -139,9 +143,11 @@ cause! {
     /// Its responses are filled with zeros.
     pub ZERO_FILLED "zero_filled" {
         no: [Readable],
+        unknown: [Readable],
         says: "{times} of {all} responses hold only zeros",
         details: "{times} of {all} responses hold only zeros",
         advice: "The server, or a program that answers in its place, sends responses before they are filled in.",
+        lacks: "Record longer: it may be an accident.",
     }
 }
 
@@ -179,8 +185,8 @@ cause! {
     /// A count of it does not fit into a byte.
     pub WRAPPED_COUNTS "wrapped_counts" {
         unknown: [Believable],
-        says: "its description says {info} players of {most}, the largest number that the field can hold",
-        details: "{info} players of {most} in its description: the largest number that the field can hold",
+        says: "its description says {info} players of {most}: there are more than the field can hold",
+        details: "{info} players of {most} in its description: there are more than the field can hold",
         lacks: "Keywords or rules of the server may have the true number.",
     }
 }
@@ -237,5 +243,37 @@ cause! {
         says: "clients ask it at its game port {port}",
         details: "{times} requests to port {port}, which port {own} announces as the game port",
         lacks: "Ask the other port.",
+    }
+}
+
+cause! {
+    /// Two programs challenge each client.
+    pub TWO_CHALLENGES "two_challenges" {
+        unknown: [Verified],
+        says: "two different challenges answer one request",
+        details: "two different challenges answer one request, {times} times: two programs answer",
+        lacks: "Find the other program: a cache or a filter in front of the server, or a second server on its port.",
+    }
+}
+
+cause! {
+    /// It is asked at an address of a relay.
+    pub FAKE_ADDRESS "fake_address" {
+        unknown: [Answered],
+        kind: Suspicion,
+        says: "its address stands for a relay, which no query reaches",
+        details: "an address of 169.254.0.0/16 stands for Steam's relays: no query over UDP reaches it",
+        lacks: "Players join such servers through Steam: ask Steam for its description.",
+    }
+}
+
+cause! {
+    /// Another port of its host answers.
+    pub OTHER_PORT_ANSWERS "other_port_answers" {
+        unknown: [Answered],
+        kind: Suspicion,
+        says: "another port of its host answers",
+        details: "none of its requests was answered; {other} answers",
+        lacks: "Ask {other}: that is its query port, or of another server of this host.",
     }
 }

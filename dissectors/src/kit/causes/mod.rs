@@ -27,6 +27,8 @@ pub const ALL: &[&Cause] = &[
     &LISTED_LOOPBACK,
     &LISTED_OTHER_PORT,
     &HEARTBEAT_NAMES_OTHER_PORT,
+    &CHALLENGE_LOOP,
+    &answers::TWO_CHALLENGES,
     &CHALLENGED_REQUEST_UNANSWERED,
     &QUERIES_UNANSWERED,
     &ONLY_INFO_ANSWERED,
@@ -58,6 +60,8 @@ pub const ALL: &[&Cause] = &[
     &answers::NAMES_MISSING,
     &answers::WRAPPED_COUNTS,
     &answers::TWO_HOSTS,
+    &answers::FAKE_ADDRESS,
+    &answers::OTHER_PORT_ANSWERS,
     &answers::NAT_LOOPBACK,
     &answers::ASKED_AT_GAME_PORT,
     &answers::GAME_PORT_CLOSED,
@@ -519,5 +523,14 @@ cause! {
         no: [Echo, WellFormed],
         says: "the challenge comes back with its bytes reversed",
         advice: "Read and write its 4 bytes in the order that the specification demands, on any machine.",
+    }
+}
+
+cause! {
+    /// It answers each challenge with another one.
+    pub CHALLENGE_LOOP "challenge_loop" {
+        no: [Verified],
+        says: "it answers its own challenge with another challenge, again and again",
+        advice: ONE_PROGRAM,
     }
 }
