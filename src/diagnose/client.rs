@@ -33,6 +33,8 @@ pub(super) struct Client {
     pub(super) library: Option<&'static str>,
     /// Its exchanges, by server and protocol.
     servers: Vec<(SocketAddr, Id, ExchangeCounts)>,
+    /// By server: requests for a challenge that were answered, the packet of the latest, and queries.
+    rounds: Vec<(SocketAddr, u64, u64, u64)>,
     /// Exchanges by kind in which it got a challenge: those in which it returned it, and the others.
     kinds: Vec<(&'static str, u64, u64)>,
     /// The latest challenges.
@@ -216,7 +218,18 @@ impl Client {
 
     /// An exchange has ended.
     pub(super) fn exchange(&mut self, exchange: &Exchange) {
-        if !exchange.request.is_query {
+        let (server, frame) = (exchange.request.server, exchange.request.frame);
+        let is_query = exchange.request.is_query;
+        let new = || (server, 0, 0, 0);
+        if let Some((_, rounds, latest, queries)) =
+            find_or_add(&mut self.rounds, SERVERS, |it| it.0 == server, new)
+        {
+            *queries += u64::from(is_query);
+            if exchange.is_answered && !is_query {
+                (*rounds, *latest) = (*rounds + 1, frame);
+            }
+        }
+        if !is_query {
             return;
         }
         if exchange.is_answered {
@@ -273,6 +286,19 @@ impl Client {
         }
     }
 
+    /// It asks a server for challenges, and never for anything with one.
+    fn only_asks_for_challenges(&mut self) {
+        for (server, rounds, frame, queries) in std::mem::take(&mut self.rounds) {
+            if rounds >= NO_ACCIDENT && queries == 0 {
+                let values: [(_, &dyn Display); 2] = [("challenges", &rounds), ("server", &server)];
+                let cause = &causes::clients::CHALLENGE_NOT_RETURNED;
+                self.faults.add(server, u64::MAX);
+                let why = Failure::with(cause, frame, &values);
+                self.items.fact(Item::ReturnsChallenge).fails(why);
+            }
+        }
+    }
+
     /// Conclusions at the end. `patterns`: the exchanges with a server; `is_filtered`: something in front of the server
     /// drops challenges that are returned; `is_lossy`: what is missing proves nothing.
     pub(super) fn conclude<'p>(
@@ -283,6 +309,9 @@ impl Client {
         is_lossy: bool,
     ) {
         self.settle_doubts();
+        if !is_lossy {
+            self.only_asks_for_challenges();
+        }
         let never_returns = self.never_returns();
         let challenge = self.items.fact(Item::ReturnsChallenge);
         if let Some(open) = challenge.open.take() {

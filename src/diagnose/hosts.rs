@@ -164,7 +164,7 @@ impl Diagnosis {
     /// The client's latest request went to the last address of the network of a host that answers: that is no server, but
     /// all of the network.
     fn last_of_network(&mut self, from: SocketAddr, client: SocketAddr) -> Option<SocketAddr> {
-        let (asked, _) = *self.asked.get_mut(&client, self.remembered)?;
+        let (asked, ..) = *self.asked.get_mut(&client, self.remembered)?;
         let protocol = self.servers.get(&asked)?.query?;
         if !is_of_several(asked.ip(), from.ip()) {
             return None;
@@ -182,6 +182,11 @@ impl Diagnosis {
             .iter()
             .filter(|(_, server)| server.first_asked.is_some() && !server.has_joined())
             .for_each(|(address, _)| ports.entry(address.ip()).or_default().push(*address));
+        // Ports from which a server sends to masters.
+        let asked = ports.values().flatten().copied();
+        let senders: Vec<_> = asked
+            .filter_map(|port| Some((port, *self.aliases.get_mut(&port, self.remembered)?)))
+            .collect();
         let mut others: BTreeMap<SocketAddr, Vec<SocketAddr>> = BTreeMap::new();
         for mut addresses in ports.into_values().filter(|ports| ports.len() > 1) {
             addresses.sort_unstable();
@@ -198,7 +203,9 @@ impl Diagnosis {
             }
             for address in silent {
                 let owner = owners.iter().find(|owner| {
-                    self.is_game_port(**owner, address) || self.is_probed_with(**owner, address)
+                    self.is_game_port(**owner, address)
+                        || self.is_probed_with(**owner, address)
+                        || senders.contains(&(address, **owner))
                 });
                 if let Some(owner) = owner {
                     self.asked_at_game_port(*owner, address);

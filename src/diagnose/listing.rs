@@ -12,7 +12,7 @@ use super::registration::Registration;
 use super::server::Server;
 use super::{CapturePosition, Diagnosis};
 use crate::session::Totals;
-use crate::text::grouped;
+use crate::text::{grouped, long_span};
 
 /// The usual interval of heartbeats, in nanoseconds: a server without one for twice that time sends
 /// none.
@@ -76,6 +76,9 @@ impl Diagnosis {
                 fact.open(&causes::CAPTURE_TOO_SHORT, 0, text);
             }
             self.refused_connections(address, server, registration);
+            if span > 2 * HEARTBEAT && server.first_asked.is_none() {
+                unreachable(address, span, registration);
+            }
         }
         server.registrations = all;
     }
@@ -248,6 +251,17 @@ fn rechallenged(server: &Server, registration: &mut Registration) {
     let is_last = accepted.failure(false).is_some_and(|it| cause.is_some_and(|of| it.cause == of));
     if is_last && accepted.good > 0 && accepted.run < NO_ACCIDENT {
         accepted.fails_by(Vec::new());
+    }
+}
+
+/// Nobody asks a server for long that registers from a private address with a master elsewhere.
+fn unreachable(address: SocketAddr, span: i64, registration: &mut Registration) {
+    let is_elsewhere = registration.master.is_some_and(|master| !is_private(master.ip()));
+    let fact = registration.fact(Item::Address);
+    if is_elsewhere && is_private(address.ip()) && fact.good == 0 && fact.run == 0 {
+        let time = long_span(span.unsigned_abs());
+        let why = Failure::with(&causes::masters::PRIVATE_ADDRESS, 0, &[("time", &time)]);
+        registration.fact_mut(Item::Address).open_by(why);
     }
 }
 

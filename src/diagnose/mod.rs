@@ -38,7 +38,7 @@ use std::sync::LazyLock;
 use dissectors::Id;
 use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
-    Severity, Verdict as Ruled, causes, is_broadcast,
+    Severity, Time, Verdict as Ruled, causes, is_broadcast,
 };
 use dissectors::ledger::LedgerSettings;
 
@@ -104,8 +104,8 @@ pub struct Diagnosis {
     lists: Lists,
     /// The senders and purposes of packets.
     sent: RecentMap<u64, ServerPacket>,
-    /// The server that each client queried last, and the packet.
-    asked: RecentMap<SocketAddr, (SocketAddr, u64)>,
+    /// The server that each client queried last, the packet, and when.
+    asked: RecentMap<SocketAddr, (SocketAddr, u64, Time)>,
     /// Unsolicited responses, with the server that the client queried last.
     unasked: RecentMap<u64, SocketAddr>,
     /// The challenges of clients by servers, with the kind of request; `None`: the client had
@@ -416,7 +416,7 @@ impl Diagnosis {
         let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == kind));
         let what = ServerPacketKind::Request { message, kind, follows };
         self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
-        self.asked.insert(from, (to, frame), self.remembered);
+        self.asked.insert(from, (to, frame, payload.time), self.remembered);
         let timeout = self.ledger_settings.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
         let server = self.server(to)?;
@@ -441,7 +441,11 @@ impl Diagnosis {
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         let Some(reply) = event.reply() else {
             match self.asked.get_mut(&to, self.remembered).copied() {
-                Some((asked, request)) if asked == from => {
+                Some((asked, request, since)) if asked == from => {
+                    if event.message().purpose == Purpose::Response && self.is_orphan(event, since)
+                    {
+                        return self.only_answers(event);
+                    }
                     let sent =
                         ServerPacket { server: asked, what: ServerPacketKind::Part { request } };
                     self.sent.insert(frame, sent, self.remembered);
@@ -449,7 +453,7 @@ impl Diagnosis {
                 Some(_) if let Some(server) = self.answers_broadcast(event, shown) => {
                     return Some(server);
                 }
-                Some((asked, _)) => self.unasked.insert(frame, asked, self.remembered),
+                Some((asked, ..)) => self.unasked.insert(frame, asked, self.remembered),
                 None => {
                     if let Some(server) = self.answers_broadcast(event, shown) {
                         return Some(server);
@@ -535,6 +539,15 @@ impl Diagnosis {
         Some(from)
     }
 
+    /// Whether a response comes so long after the client's latest request, which was answered, that it is the response to
+    /// another one.
+    fn is_orphan(&self, event: &MessageEvent<'_>, since: Time) -> bool {
+        let Some(server) = self.servers.get(&event.payload().from) else { return false };
+        let usual = i64::try_from(server.slowest).unwrap_or(i64::MAX).saturating_mul(2);
+        let waited = event.time().since(since);
+        server.fact(Item::InTime).good > 0 && waited > usual.saturating_add(SOON)
+    }
+
     /// A server answers a client whose requests are not in the capture.
     fn only_answers(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
         let (payload, id) = (event.payload(), event.context().protocol?);
@@ -597,6 +610,9 @@ impl Diagnosis {
         None
     }
 }
+
+/// Nanoseconds within which copies of a response, and its parts, follow each other.
+const SOON: i64 = 500_000_000;
 
 /// Whether a request is wrong, so that no response is due.
 fn is_clients_fault(finding: &&Finding) -> bool {

@@ -97,7 +97,7 @@ impl Diagnosis {
 
     /// The client's latest request, if it was to this server.
     fn is_asked(&mut self, server: SocketAddr, client: SocketAddr) -> Option<u64> {
-        let (asked, request) = *self.asked.get_mut(&client, self.remembered)?;
+        let (asked, request, _) = *self.asked.get_mut(&client, self.remembered)?;
         (asked == server).then_some(request)
     }
 
@@ -399,7 +399,14 @@ impl Diagnosis {
         };
         let missing = Vec::from_iter(server.pattern.clients_missing());
         let all_are_faulty = !missing.is_empty() && missing.iter().all(is_faulty);
-        let are_left = server.left > 0
+        let only_rounds = server.left == 0
+            && server.pattern.all.asked > 0
+            && server.pattern.clients().all(|host| {
+                self.faulty.get(&host).is_some_and(|faults| {
+                    faults.cause == Some(&causes::clients::CHALLENGE_NOT_RETURNED)
+                })
+            });
+        let are_left = (server.left > 0 || only_rounds)
             && server.fact(Item::Verified).good == 0
             && server.fact(Item::Verified).run == 0;
         if are_left {

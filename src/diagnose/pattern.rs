@@ -120,6 +120,11 @@ impl Pattern {
         self.clients.get(&client).copied().unwrap_or_default()
     }
 
+    /// The clients.
+    pub(super) fn clients(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        self.clients.keys().copied()
+    }
+
     /// The clients with unanswered requests.
     pub(super) fn clients_missing(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.clients.iter().filter(|(_, share)| share.missing() > 0).map(|(client, _)| *client)
@@ -234,13 +239,11 @@ impl Pattern {
     fn periods(&self) -> Vec<(u64, [Time; 2])> {
         let mut periods = Vec::new();
         let mut run: Option<(u64, [Time; 2])> = None;
-        let mut was_answered = false;
         for span in self.spans.iter().filter(|span| span.share.asked > 0) {
             if span.share.answered > 0 {
                 // Only what ends is a period.
                 periods.extend(run.take().filter(|(count, _)| *count >= NO_ACCIDENT));
-                was_answered = true;
-            } else if let Some([first, last]) = span.missing.filter(|_| was_answered) {
+            } else if let Some([first, last]) = span.missing {
                 let (count, [begun, _]) = run.unwrap_or((0, [first, last]));
                 run = Some((count + span.share.missing(), [begun, last]));
             }

@@ -181,7 +181,7 @@ impl Diagnosis {
             server.in_part += 1;
         }
         let asked = self.asked.get_mut(&client, self.remembered).copied();
-        if let Some((asked, request)) = asked.filter(|(_, request)| *request < frame)
+        if let Some((asked, request, _)) = asked.filter(|(_, request, _)| *request < frame)
             && asked == sender
         {
             self.responds_in_part(sender, request, frame);

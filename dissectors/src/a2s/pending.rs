@@ -79,7 +79,10 @@ impl Query {
 
 impl Question for Query {
     fn repeats(&self, before: &Query) -> bool {
-        (self.kind, self.status, self.challenge) == (before.kind, before.status, before.challenge)
+        // Whatever stands for no challenge asks for the same.
+        let has_none = !self.carries_challenge() && !before.carries_challenge();
+        let is_same = (self.status, self.challenge) == (before.status, before.challenge);
+        self.kind == before.kind && (has_none || is_same)
     }
 
     fn is_alike(&self, other: &Query) -> bool {

@@ -59,7 +59,7 @@ cause! {
     pub SILENT_PERIOD "silent_period" {
         no: [Answered],
         says: "it answers nothing from {from} to {to}{again}",
-        details: "{missing} requests stay unanswered from {from} to {to}{again}; before and after, it answers",
+        details: "{missing} requests stay unanswered from {from} to {to}{again}; at other times, it answers",
         advice: "The server did not run, changed its map, or was too busy in that time: look into its log.",
     }
 }

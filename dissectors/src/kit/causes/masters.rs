@@ -95,3 +95,14 @@ cause! {
         advice: "Programs give up earlier: the master is too busy, or waits between small packets.",
     }
 }
+
+cause! {
+    /// A server registers from a private address, and nobody asks it.
+    pub PRIVATE_ADDRESS "private_address" {
+        unknown: [Address],
+        says: "it registers from a private address, and no query comes",
+        details: "no query comes to its private address in {time}",
+        lacks: "Its router must pass the query port on to it: record there whether queries come, and ask the public address \
+                from outside.",
+    }
+}

@@ -60,6 +60,7 @@ pub const ALL: &[&Cause] = &[
     &answers::NAMES_MISSING,
     &answers::WRAPPED_COUNTS,
     &answers::TWO_HOSTS,
+    &masters::PRIVATE_ADDRESS,
     &answers::FAKE_ADDRESS,
     &answers::OTHER_PORT_ANSWERS,
     &answers::NAT_LOOPBACK,
