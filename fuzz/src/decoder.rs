@@ -142,6 +142,7 @@ fn read(decoder: &mut Decoder, messages: &mut Vec<(u64, String)>) {
             }
             Event::CrossFlow(it) => assert!(it.servers.len() <= 1 << 20),
             Event::Icmp(it) => assert!(it.frame >= it.message),
+            Event::Unanswered(it) => assert!(it.frame > 0),
             Event::Datagram(it) => assert!(it.bytes.len() <= it.headers.length as usize),
             Event::File(it) => assert!(it.frame > 0 && it.place.frame > 0),
             Event::FlowEnded(row) => assert!(row.flow > 0 && !row.protocol.is_empty()),

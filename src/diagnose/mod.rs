@@ -24,21 +24,22 @@ mod parties;
 mod path;
 mod pattern;
 mod position;
+mod queries;
 mod registration;
+mod responding;
 mod server;
 mod signs;
 mod sizes;
 mod verdict;
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::LazyLock;
 
 use dissectors::Id;
 use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
-    Severity, Time, Verdict as Ruled, causes, is_broadcast,
+    Severity, Time, Verdict as Ruled,
 };
 use dissectors::ledger::LedgerSettings;
 
@@ -51,7 +52,6 @@ use crate::summary::described;
 
 use client::{Client, ClientFaults};
 use exchange_log::ExchangeLog;
-use fact::Failure;
 use hosts::PrivateResponse;
 use lists::Lists;
 use master::Master;
@@ -400,172 +400,6 @@ impl Diagnosis {
         }
     }
 
-    /// A client's request to a server.
-    fn query(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<SocketAddr> {
-        let payload = event.payload();
-        let (from, to, frame) = (payload.from, payload.to, payload.frame);
-        let message = event.message();
-        let is_known = || self.broadcasts.iter().any(|it| it.to == to);
-        if is_broadcast(to.ip()) || is_known() {
-            self.broadcast(id, from, to, 1);
-            return None;
-        }
-        let challenged = self.challenged.get_mut(&[from, to], self.remembered);
-        let was_challenged = challenged.is_some();
-        let kind = described::request_kind(event);
-        let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == kind));
-        let what = ServerPacketKind::Request { message, kind, follows };
-        self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
-        self.asked.insert(from, (to, frame, payload.time), self.remembered);
-        let timeout = self.ledger_settings.answer_timeout;
-        let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
-        let server = self.server(to)?;
-        if (is_again || was_challenged)
-            && let Some(kind) = server.kind(kind)
-        {
-            kind.was_challenged |= was_challenged;
-            if is_again {
-                kind.sizes.again(frame);
-            }
-        }
-        server.query = Some(id);
-        server.first_asked.get_or_insert(payload.time);
-        server.asked_by(from.ip());
-        server.good(Item::Asked, frame);
-        Some(to)
-    }
-
-    /// A server's response to a client.
-    fn response(&mut self, event: &MessageEvent<'_>, shown: &mut Vec<Item>) -> Option<SocketAddr> {
-        let payload = event.payload();
-        let (from, to, frame) = (payload.from, payload.to, payload.frame);
-        let Some(reply) = event.reply() else {
-            match self.asked.get_mut(&to, self.remembered).copied() {
-                Some((asked, request, since)) if asked == from => {
-                    if event.message().purpose == Purpose::Response && self.is_orphan(event, since)
-                    {
-                        return self.only_answers(event);
-                    }
-                    let sent =
-                        ServerPacket { server: asked, what: ServerPacketKind::Part { request } };
-                    self.sent.insert(frame, sent, self.remembered);
-                }
-                Some(_) if let Some(server) = self.answers_broadcast(event, shown) => {
-                    return Some(server);
-                }
-                Some((asked, ..)) => self.unasked.insert(frame, asked, self.remembered),
-                None => {
-                    if let Some(server) = self.answers_broadcast(event, shown) {
-                        return Some(server);
-                    }
-                    return self.only_answers(event);
-                }
-            }
-            return self.servers.contains_key(&from).then_some(from);
-        };
-        self.behind_nat(event);
-        let request = self.sent.get_mut(&reply.request, self.remembered).map(|sent| sent.what);
-        // A challenge is not the requested data.
-        let kind = match request {
-            _ if event.message().purpose == Purpose::ClientChallenge => None,
-            Some(ServerPacketKind::Request { kind, .. }) => Some(kind),
-            _ => None,
-        };
-        let what = ServerPacketKind::Response { to: kind };
-        self.sent.insert(frame, ServerPacket { server: from, what }, self.remembered);
-        if event.message().purpose == Purpose::ClientChallenge {
-            let of = match request {
-                Some(ServerPacketKind::Request { message, kind, .. })
-                    if message.purpose == Purpose::Query =>
-                {
-                    Some(kind)
-                }
-                _ => None,
-            };
-            self.challenged.insert([to, from], of, self.remembered);
-            shown.push(Item::Challenges);
-        }
-        let timeout = self.ledger_settings.answer_timeout;
-        let server = self.servers.get_mut(&from)?;
-        server.good(Item::FromAsked, frame);
-        if event.message().purpose == Purpose::ClientChallenge {
-            server.largest_challenge = server.largest_challenge.max(event.length());
-            return Some(from);
-        }
-        shown.push(Item::Readable);
-        let taken = payload.time.since(reply.sent);
-        server.slowest = server.slowest.max(taken.unsigned_abs());
-        if taken > timeout {
-            let seconds = format!("{:.1}", taken as f64 / 1e9);
-            let values: [(_, &dyn Display); 1] = [("seconds", &seconds)];
-            server.fails(
-                (kind, None),
-                Item::InTime,
-                &Failure::with(&causes::ANSWERED_LATE, frame, &values),
-            );
-        } else {
-            server.good_of(kind, Item::InTime, frame);
-        }
-        let mut packets = Vec::new();
-        payload.frames(&mut packets);
-        server.packets = server.packets.max(packets.len());
-        // If some responses have one packet and others several, only the latter can be cut short.
-        match packets.len() {
-            0 | 1 => server.in_one_packet = Some(frame),
-            _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
-            _ => shown.push(Item::Whole),
-        }
-        shown.push(Item::Answered);
-        if let Some(ServerPacketKind::Request { message, kind, follows }) = request {
-            if follows {
-                shown.push(Item::Verified);
-            }
-            if let Some(kind) = server.kind(kind) {
-                kind.describes |= event.message().describes.is_some();
-                kind.sizes.see(event, packets.len());
-                let hops = event.context().hop_limit;
-                let (least, most, times) = kind.hops.unwrap_or((hops, hops, 0));
-                kind.hops = Some((least.min(hops), most.max(hops), times + 1));
-            }
-            server.counts.see(event);
-            let describes = event.message().describes;
-            let port = describes.and_then(|it| described::first(event, it.game_port));
-            server.game_port = port
-                .and_then(described::number)
-                .and_then(|it| it.try_into().ok())
-                .or(server.game_port);
-            self.responded.responds(message, event, self.remembered);
-        }
-        Some(from)
-    }
-
-    /// Whether a response comes so long after the client's latest request, which was answered, that it is the response to
-    /// another one.
-    fn is_orphan(&self, event: &MessageEvent<'_>, since: Time) -> bool {
-        let Some(server) = self.servers.get(&event.payload().from) else { return false };
-        let usual = i64::try_from(server.slowest).unwrap_or(i64::MAX).saturating_mul(2);
-        let waited = event.time().since(since);
-        server.fact(Item::InTime).good > 0 && waited > usual.saturating_add(SOON)
-    }
-
-    /// A server answers a client whose requests are not in the capture.
-    fn only_answers(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
-        let (payload, id) = (event.payload(), event.context().protocol?);
-        let Some(server) = self.server(payload.from) else {
-            self.orphans += 1;
-            return None;
-        };
-        server.orphans += 1;
-        if server.query.is_none() {
-            server.query = Some(id);
-            let text = "only its responses are in the capture";
-            for item in [Item::Asked, Item::Answered] {
-                server.fact_mut(item).open(&causes::CAPTURE_ONE_SIDED, payload.frame, text);
-            }
-        }
-        Some(payload.from)
-    }
-
     /// A client's request to a master for a list, or for its next page.
     fn list_asked(&mut self, id: Id, event: &MessageEvent<'_>) {
         if !described::begins_list(event) {
@@ -610,9 +444,6 @@ impl Diagnosis {
         None
     }
 }
-
-/// Nanoseconds within which copies of a response, and its parts, follow each other.
-const SOON: i64 = 500_000_000;
 
 /// Whether a request is wrong, so that no response is due.
 fn is_clients_fault(finding: &&Finding) -> bool {

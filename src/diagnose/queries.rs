@@ -1,0 +1,195 @@
+//! Clients' requests to servers, and what comes in response.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+
+use dissectors::Id;
+use dissectors::kit::{Item, Purpose, Time, causes, is_broadcast};
+
+use super::fact::Failure;
+use super::server::Server;
+use super::{Diagnosis, ServerPacket, ServerPacketKind};
+use crate::session::MessageEvent;
+use crate::summary::described;
+
+/// Nanoseconds within which copies of a response, and its parts, follow each other.
+const SOON: i64 = 500_000_000;
+
+impl Diagnosis {
+    /// A client's request to a server.
+    pub(super) fn query(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<SocketAddr> {
+        let payload = event.payload();
+        let (from, to, frame) = (payload.from, payload.to, payload.frame);
+        let message = event.message();
+        let is_known = || self.broadcasts.iter().any(|it| it.to == to);
+        if is_broadcast(to.ip()) || is_known() {
+            self.broadcast(id, from, to, 1);
+            return None;
+        }
+        let challenged = self.challenged.get_mut(&[from, to], self.remembered);
+        let was_challenged = challenged.is_some();
+        let kind = described::request_kind(event);
+        let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == kind));
+        let what = ServerPacketKind::Request { message, kind, follows };
+        self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
+        self.asked.insert(from, (to, frame, payload.time), self.remembered);
+        let timeout = self.ledger_settings.answer_timeout;
+        let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
+        let server = self.server(to)?;
+        if (is_again || was_challenged)
+            && let Some(kind) = server.kind(kind)
+        {
+            kind.was_challenged |= was_challenged;
+            if is_again {
+                kind.sizes.again(frame);
+            }
+        }
+        server.query = Some(id);
+        server.first_asked.get_or_insert(payload.time);
+        server.asked_by(from.ip());
+        server.good(Item::Asked, frame);
+        Some(to)
+    }
+
+    /// A server's response to a client.
+    pub(super) fn response(
+        &mut self,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+    ) -> Option<SocketAddr> {
+        let payload = event.payload();
+        let (from, to, frame) = (payload.from, payload.to, payload.frame);
+        let Some(reply) = event.reply() else { return self.unmatched(event, shown) };
+        self.behind_nat(event);
+        let request = self.sent.get_mut(&reply.request, self.remembered).map(|sent| sent.what);
+        // A challenge is not the requested data.
+        let kind = match request {
+            _ if event.message().purpose == Purpose::ClientChallenge => None,
+            Some(ServerPacketKind::Request { kind, .. }) => Some(kind),
+            _ => None,
+        };
+        let what = ServerPacketKind::Response { to: kind };
+        self.sent.insert(frame, ServerPacket { server: from, what }, self.remembered);
+        if event.message().purpose == Purpose::ClientChallenge {
+            let of = match request {
+                Some(ServerPacketKind::Request { message, kind, .. })
+                    if message.purpose == Purpose::Query =>
+                {
+                    Some(kind)
+                }
+                _ => None,
+            };
+            self.challenged.insert([to, from], of, self.remembered);
+            shown.push(Item::Challenges);
+        }
+        let timeout = self.ledger_settings.answer_timeout;
+        let server = self.servers.get_mut(&from)?;
+        server.good(Item::FromAsked, frame);
+        if event.message().purpose == Purpose::ClientChallenge {
+            server.largest_challenge = server.largest_challenge.max(event.length());
+            return Some(from);
+        }
+        shown.push(Item::Readable);
+        let taken = payload.time.since(reply.sent);
+        server.takes(taken, timeout, kind, frame);
+        let mut packets = Vec::new();
+        payload.frames(&mut packets);
+        server.packets = server.packets.max(packets.len());
+        // If some responses have one packet and others several, only the latter can be cut short.
+        match packets.len() {
+            0 | 1 => server.in_one_packet = Some(frame),
+            _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
+            _ => shown.push(Item::Whole),
+        }
+        shown.push(Item::Answered);
+        if let Some(ServerPacketKind::Request { message, kind, follows }) = request {
+            if follows {
+                shown.push(Item::Verified);
+            }
+            if let Some(kind) = server.kind(kind) {
+                kind.describes |= event.message().describes.is_some();
+                kind.sizes.see(event, packets.len());
+                let hops = event.context().hop_limit;
+                let (least, most, times) = kind.hops.unwrap_or((hops, hops, 0));
+                kind.hops = Some((least.min(hops), most.max(hops), times + 1));
+            }
+            server.counts.see(event);
+            let describes = event.message().describes;
+            let port = describes.and_then(|it| described::first(event, it.game_port));
+            server.game_port = port
+                .and_then(described::number)
+                .and_then(|it| it.try_into().ok())
+                .or(server.game_port);
+            self.responded.responds(message, event, self.remembered);
+        }
+        Some(from)
+    }
+
+    /// A response that matches no request.
+    fn unmatched(&mut self, event: &MessageEvent<'_>, shown: &mut Vec<Item>) -> Option<SocketAddr> {
+        let payload = event.payload();
+        let (from, to, frame) = (payload.from, payload.to, payload.frame);
+        match self.asked.get_mut(&to, self.remembered).copied() {
+            Some((asked, request, since)) if asked == from => {
+                if event.message().purpose == Purpose::Response && self.is_orphan(event, since) {
+                    return self.only_answers(event);
+                }
+                let sent = ServerPacket { server: asked, what: ServerPacketKind::Part { request } };
+                self.sent.insert(frame, sent, self.remembered);
+            }
+            Some(_) if let Some(server) = self.answers_broadcast(event, shown) => {
+                return Some(server);
+            }
+            Some((asked, ..)) => self.unasked.insert(frame, asked, self.remembered),
+            None => {
+                if let Some(server) = self.answers_broadcast(event, shown) {
+                    return Some(server);
+                }
+                return self.only_answers(event);
+            }
+        }
+        self.servers.contains_key(&from).then_some(from)
+    }
+
+    /// Whether a response comes so long after the client's latest request, which was answered, that it is the response to
+    /// another one.
+    fn is_orphan(&self, event: &MessageEvent<'_>, since: Time) -> bool {
+        let Some(server) = self.servers.get(&event.payload().from) else { return false };
+        let usual = i64::try_from(server.slowest).unwrap_or(i64::MAX).saturating_mul(2);
+        let waited = event.time().since(since);
+        server.fact(Item::InTime).good > 0 && waited > usual.saturating_add(SOON)
+    }
+
+    /// A server answers a client whose requests are not in the capture.
+    fn only_answers(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
+        let (payload, id) = (event.payload(), event.context().protocol?);
+        let Some(server) = self.server(payload.from) else {
+            self.orphans += 1;
+            return None;
+        };
+        server.orphans += 1;
+        if server.query.is_none() {
+            server.query = Some(id);
+            let text = "only its responses are in the capture";
+            for item in [Item::Asked, Item::Answered] {
+                server.fact_mut(item).open(&causes::CAPTURE_ONE_SIDED, payload.frame, text);
+            }
+        }
+        Some(payload.from)
+    }
+}
+
+impl Server {
+    /// A response came so many nanoseconds after the request.
+    fn takes(&mut self, taken: i64, timeout: i64, kind: Option<&'static str>, frame: u64) {
+        self.slowest = self.slowest.max(taken.unsigned_abs());
+        if taken <= timeout {
+            self.good_of(kind, Item::InTime, frame);
+            return;
+        }
+        let seconds = format!("{:.1}", taken as f64 / 1e9);
+        let values: [(_, &dyn Display); 1] = [("seconds", &seconds)];
+        let why = Failure::with(&causes::ANSWERED_LATE, frame, &values);
+        self.fails((kind, None), Item::InTime, &why);
+    }
+}

@@ -1,0 +1,196 @@
+//! Challenges between clients and servers: who does not do their part, in `gamewire diagnose`.
+
+use std::fmt::Write;
+
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::Setting;
+use serde_json::Value;
+
+const PLAYERS: &str = "FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5";
+
+/// The exit code and the report of a script.
+fn diagnosed(script: &str) -> (u8, Value) {
+    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
+    let code = u8::try_from(run.code).unwrap();
+    (code, serde_json::from_str(&run.out).unwrap())
+}
+
+/// The verdict and the cause of an item of a party, by the start of its address.
+fn item(report: &Value, party: &str, name: &str) -> [String; 2] {
+    let parties = ["servers", "clients"].into_iter().flat_map(|of| report[of].as_array().unwrap());
+    let is_it = |it: &&Value| {
+        [&it["server"], &it["client"]]
+            .iter()
+            .any(|it| it.as_str().is_some_and(|it| it.starts_with(party)))
+    };
+    let found = parties.clone().find(is_it).unwrap_or_else(|| panic!("no {party}: {report}"));
+    let items = found["items"].as_array().unwrap();
+    let item = items.iter().find(|it| it["item"] == name).unwrap_or_else(|| panic!("{found}"));
+    ["verdict", "cause"].map(|key| item[key].as_str().unwrap_or_default().to_owned())
+}
+
+const SERVER: &str = "10.0.0.2";
+const CLIENT: &str = "10.0.0.1";
+
+/// So many rounds, a minute each: lines at a second within the minute. `{n}` is the number of the round.
+fn rounds(count: u32, lines: &[(f64, &str)]) -> String {
+    let mut script = String::new();
+    for round in 0..count {
+        for (at, line) in lines {
+            let line = line.replace("{n}", &(1000 + round).to_string());
+            writeln!(script, "{} {line}", f64::from(round) * 60.0 + at).unwrap();
+        }
+    }
+    writeln!(script, "end {}", f64::from(count) * 60.0 + 30.0).unwrap();
+    script
+}
+
+#[test]
+fn a_challenge_may_be_returned_late() {
+    for pause in [4.0, 20.0] {
+        let answer = format!("s > c  {PLAYERS}");
+        let (code, report) = diagnosed(&rounds(
+            5,
+            &[
+                (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+                (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+                (pause, "c > s  FFFFFFFF 55 le32:{n}"),
+                (pause + 0.1, &answer),
+            ],
+        ));
+        assert_eq!(code, 0, "{report}");
+        assert_eq!(item(&report, CLIENT, "ask.challenge")[0], "yes", "{pause}");
+    }
+}
+
+#[test]
+fn a_challenge_may_be_returned_in_another_request() {
+    let answer = "s > c  FFFFFFFF 45 0100 'motd' 00 'x' 00".to_owned();
+    let (code, report) = diagnosed(&rounds(
+        5,
+        &[
+            (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+            (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+            (0.2, "c > s  FFFFFFFF 56 le32:{n}"),
+            (0.3, &answer),
+        ],
+    ));
+    assert_eq!(code, 0, "{report}");
+}
+
+#[test]
+fn a_challenge_that_is_never_returned_is_the_clients_fault() {
+    let (code, report) = diagnosed(&rounds(
+        5,
+        &[
+            (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+            (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+            (1.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+            (1.1, "s > c  FFFFFFFF 41 le32:{n}"),
+        ],
+    ));
+    assert_eq!(code, 1, "{report}");
+    assert_eq!(item(&report, CLIENT, "ask.challenge"), ["no", "challenge_not_returned"]);
+    assert_eq!(item(&report, SERVER, "seen.verified"), ["unknown", "challenge_not_returned"]);
+}
+
+#[test]
+fn a_server_that_answers_its_own_challenge_with_another_one_is_at_fault() {
+    let (code, report) = diagnosed(&rounds(
+        5,
+        &[
+            (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+            (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+            (0.2, "c > s  FFFFFFFF 55 le32:{n}"),
+            (0.3, "s > c  FFFFFFFF 41 le32:7{n}"),
+        ],
+    ));
+    assert_eq!(code, 1, "{report}");
+    assert_eq!(item(&report, SERVER, "seen.verified"), ["no", "challenge_loop"]);
+    assert_ne!(item(&report, CLIENT, "ask.challenge")[0], "no");
+}
+
+#[test]
+fn a_challenge_from_another_port_is_a_fault_only_if_it_is_not_accepted() {
+    let answer = format!("s > c2  {PLAYERS}");
+    let lines = [
+        (0.0, "c1 > s  FFFFFFFF 55 FFFFFFFF"),
+        (0.1, "s > c1  FFFFFFFF 41 le32:{n}"),
+        (0.2, "c2 > s  FFFFFFFF 55 le32:{n}"),
+        (0.3, answer.as_str()),
+    ];
+    let (code, report) = diagnosed(&rounds(5, &lines));
+    assert_eq!(code, 0, "{report}");
+    // The server is heard, and does not answer.
+    let (code, report) = diagnosed(&rounds(5, &lines[..3]));
+    assert_eq!(code, 1, "{report}");
+    assert_eq!(item(&report, CLIENT, "ask.challenge"), ["no", "challenge_other_port"]);
+    assert_eq!(item(&report, SERVER, "seen.verified"), ["unknown", "challenge_other_port"]);
+}
+
+/// A client that asks one server wrongly asks another one rightly, in vain.
+#[test]
+fn a_fault_toward_one_server_excuses_no_other() {
+    let (code, report) = diagnosed(&rounds(
+        6,
+        &[
+            (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+            (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+            (1.0, "c > t  FFFFFFFF 55 FFFFFFFF"),
+            (2.0, "t > d:4000  'game traffic'"),
+        ],
+    ));
+    assert_eq!(code, 1, "{report}");
+    assert_eq!(item(&report, CLIENT, "ask.challenge"), ["no", "challenge_not_returned"]);
+    assert_eq!(item(&report, "10.0.1.2", "seen.answered"), ["no", "queries_unanswered"]);
+}
+
+/// One of four clients is never answered: that is no fault of its requests.
+#[test]
+fn a_client_that_is_not_answered_excuses_no_server() {
+    let mut lines = Vec::new();
+    let texts: Vec<_> = ["c1", "c2", "d1"]
+        .into_iter()
+        .enumerate()
+        .flat_map(|(nth, client)| {
+            let at = nth as f64;
+            let ask = format!("{client} > s  FFFFFFFF 55 11223344");
+            [(at, ask), (at + 0.1, format!("s > {client}  {PLAYERS}"))]
+        })
+        .chain([(5.0, "e > s  FFFFFFFF 55 11223344".to_owned())])
+        .collect();
+    lines.extend(texts.iter().map(|(at, text)| (*at, text.as_str())));
+    let (code, report) = diagnosed(&rounds(10, &lines));
+    assert_eq!(code, 1, "{report}");
+    assert_eq!(item(&report, SERVER, "seen.answered"), ["no", "one_client_unanswered"]);
+}
+
+#[test]
+fn two_programs_that_challenge_each_client_are_told() {
+    let answer = format!("s > c  {PLAYERS}");
+    let (code, report) = diagnosed(&rounds(
+        5,
+        &[
+            (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+            (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+            (0.11, "s > c  FFFFFFFF 41 le32:7{n}"),
+            (0.2, "c > s  FFFFFFFF 55 le32:7{n}"),
+            (0.3, &answer),
+        ],
+    ));
+    assert_eq!(code, 0, "{report}");
+    assert_eq!(item(&report, SERVER, "seen.verified"), ["unknown", "two_challenges"]);
+}
+
+#[test]
+fn a_challenge_of_less_than_four_bytes_is_the_servers_fault() {
+    for bytes in ["", "11", "1122", "112233"] {
+        let challenge = format!("s > c  FFFFFFFF 41 {bytes}");
+        let (_, report) =
+            diagnosed(&rounds(5, &[(0.0, "c > s  FFFFFFFF 55 FFFFFFFF"), (0.1, &challenge)]));
+        assert_eq!(item(&report, SERVER, "seen.challenged"), ["no", "challenge_missing"]);
+        assert_ne!(item(&report, CLIENT, "ask.challenge")[0], "no");
+    }
+}

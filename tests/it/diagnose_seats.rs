@@ -1,0 +1,142 @@
+//! What a capture does not have, and where servers stand, in `gamewire diagnose`.
+
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::Setting;
+use captures::wire::{Capture, Datagram, Link, START};
+use serde_json::Value;
+
+const ASK: &str = "FFFFFFFF 55 11223344";
+const PLAYERS: &str = "FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5";
+
+fn diagnosed(script: &str, setting: &Setting, options: &[&str]) -> Value {
+    let (_project, file) = Project::of_script(script, setting);
+    let command = ["diagnose", "--no-config", "--format", "json"];
+    let run = gamewire([&command[..], options, &[&file]].concat());
+    serde_json::from_str(&run.out).unwrap()
+}
+
+/// The verdict and the cause of an item of the first server.
+fn item(report: &Value, name: &str) -> [String; 2] {
+    let items = report["servers"][0]["items"].as_array().unwrap_or_else(|| panic!("{report}"));
+    let item = items.iter().find(|it| it["item"] == name).unwrap_or_else(|| panic!("{report}"));
+    ["verdict", "cause"].map(|key| item[key].as_str().unwrap_or_default().to_owned())
+}
+
+const A2S: Setting = Setting::udp(27015);
+
+/// So many times, every ten seconds.
+fn every_ten_seconds(count: u32, lines: &[(f64, String)]) -> String {
+    let all = (0..count).flat_map(|round| {
+        lines.iter().map(move |(at, line)| format!("{} {line}\n", f64::from(round) * 10.0 + at))
+    });
+    format!("{}end {}", all.collect::<String>(), count * 10 + 30)
+}
+
+#[test]
+fn a_host_that_only_answers_is_a_server() {
+    let lines = [(0.0, format!("s > c  {PLAYERS}"))];
+    let report = diagnosed(&every_ten_seconds(12, &lines), &A2S, &[]);
+    assert_eq!(report["servers"][0]["server"], "10.0.0.2:27015", "{report}");
+    assert_eq!(item(&report, "seen.asked"), ["unknown", "capture_one_sided"]);
+    assert_eq!(report["servers"][0]["verdict"], "unknown");
+}
+
+/// Of every fourth exchange, the recorder lost the request, or the response.
+#[test]
+fn losses_that_nobody_counted_accuse_nobody() {
+    let whole = [(0.0, format!("c > s  {ASK}")), (0.1, format!("s > c  {PLAYERS}"))];
+    let lines: Vec<_> = (0..6)
+        .flat_map(|nth| {
+            let lost = match nth {
+                2 => Some(0),
+                5 => Some(1),
+                _ => None,
+            };
+            let kept = whole.iter().enumerate().filter(move |(at, _)| Some(*at) != lost);
+            kept.map(move |(_, (at, line))| (f64::from(nth) * 1.5 + at, line.clone()))
+        })
+        .collect();
+    let report = diagnosed(&every_ten_seconds(12, &lines), &A2S, &[]);
+    assert_ne!(report["servers"][0]["verdict"], "fault", "{report}");
+}
+
+/// A capture of these datagrams: seconds, sender, receiver, payload.
+fn capture_of(datagrams: impl IntoIterator<Item = (f64, String, String, Vec<u8>)>) -> Vec<u8> {
+    let mut capture = Capture::new(Link::Ethernet);
+    for (seconds, from, to, payload) in datagrams {
+        let time = START.after((seconds * 1e9) as u64);
+        capture.push(time, &Datagram::new(&from, &to, &payload).packet());
+    }
+    capture.pcap()
+}
+
+/// The report of a capture.
+fn report_of(bytes: &[u8]) -> Value {
+    let (_project, file) = Project::of_capture(bytes);
+    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
+    serde_json::from_str(&run.out).unwrap()
+}
+
+#[test]
+fn an_address_of_a_relay_is_named() {
+    let ask = b"\xFF\xFF\xFF\xFFTSource Engine Query\0".to_vec();
+    let asked = (0..5).map(|nth| {
+        let (client, server) = ("198.51.100.7:50000", "169.254.77.31:27015");
+        (f64::from(nth) * 10.0, client.to_owned(), server.to_owned(), ask.clone())
+    });
+    let report = report_of(&capture_of(asked));
+    assert_eq!(item(&report, "seen.answered"), ["unknown", "fake_address"], "{report}");
+}
+
+#[test]
+fn another_port_that_answers_is_named() {
+    let mut script =
+        every_ten_seconds(3, &[(0.0, format!("c > s  {ASK}")), (0.1, format!("s > c  {PLAYERS}"))]);
+    script = script.replace("end 60", &format!("60 d > s:27099  {ASK}\nend 90"));
+    let report = diagnosed(&script, &A2S, &["--server", "10.0.0.2:27099"]);
+    assert_eq!(item(&report, "seen.answered"), ["unknown", "other_port_answers"], "{report}");
+}
+
+#[test]
+fn a_private_address_that_nobody_asks_is_named() {
+    let joins = |master: &'static str| {
+        (0..5).map(move |nth| {
+            let server = "192.168.1.10:27015".to_owned();
+            (f64::from(nth) * 300.0, server, master.to_owned(), b"q".to_vec())
+        })
+    };
+    let report = report_of(&capture_of(joins("198.51.100.1:27010")));
+    assert_eq!(item(&report, "list.address"), ["unknown", "private_address"], "{report}");
+    let report = report_of(&capture_of(joins("192.168.1.1:27010")));
+    assert_ne!(item(&report, "list.address")[1], "private_address", "{report}");
+}
+
+#[test]
+fn counts_beyond_a_byte_are_in_the_tags() {
+    let info = "FFFFFFFF 49 11 'Rusty' 00 'Map' 00 'rust' 00 'Rust' 00 0000 2C FF 00 64 6C 00 01 '2' 00 20 \
+                'mp500,cp300,v2' 00";
+    let lines = [
+        (0.0, "c > s  FFFFFFFF 54 'Source Engine Query' 00".to_owned()),
+        (0.1, format!("s > c  {info}")),
+    ];
+    let report = diagnosed(&every_ten_seconds(4, &lines), &A2S, &[]);
+    assert_eq!(item(&report, "seen.believable"), ["unknown", "wrapped_counts"], "{report}");
+}
+
+/// 2,000 joins a second from as many ports.
+#[test]
+fn a_flood_of_joins_at_a_master_is_found() {
+    let joins = (0..14_000).map(|nth| {
+        let server = format!("203.0.{}.{}:27015", 10 + nth / 250, 1 + nth % 250);
+        (f64::from(nth) / 2000.0, server, "198.51.100.1:27010".to_owned(), b"q".to_vec())
+    });
+    let (_project, file) = Project::of_capture(&capture_of(joins));
+    let run = gamewire(["abuse", "--no-config", "--format", "json", &file]);
+    assert!(run.out.contains("flooded_master"), "{}", run.out);
+    let check = gamewire(["check", "--no-config", "--format", "json", &file]);
+    let report: Value = serde_json::from_str(&check.out).unwrap();
+    let rules = report["rules"].as_array().unwrap();
+    let flood = rules.iter().find(|rule| rule["code"] == "SEC006").unwrap();
+    assert_eq!(flood["failed"], 1, "{flood}");
+}
