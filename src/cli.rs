@@ -32,7 +32,7 @@ use crate::rows::{Order, Table};
 
 pub use abuse::{AbuseArgs, AbuseFormat};
 pub use check::{CheckArgs, CheckFormat};
-pub use diagnose::{DiagnoseArgs, DiagnoseFormat};
+pub use diagnose::{DiagnoseArgs, DiagnoseFormat, OfProbe};
 pub use export::{ExportArgs, ExportFormat};
 pub use input::{ConfigFile, InputArgs};
 #[cfg(feature = "cli")]
@@ -84,8 +84,9 @@ impl Cli {
         let mut cli = read.or_else(|error| of_files(args, error))?;
         if let Command::Check(check) = &mut cli.command
             && check.relays.relay.is_empty()
+            && check.input.live.interface.is_none()
         {
-            // Without a relay, `--` divides options from files, as in other programs.
+            // Without a command to record, `--` divides options from files, as in other programs.
             let files = std::mem::take(&mut check.relays.command).into_iter();
             check.input.files.extend(files.map(PathBuf::from));
         }
@@ -206,7 +207,8 @@ pub enum Command {
     #[cfg(feature = "cli")]
     /// Run a command and record its traffic, without root
     ///
-    /// No right to capture is needed: relays forward what the command sends, and record it.
+    /// With --relay, no right to capture is needed: relays forward what the command sends, and record it. With -i,
+    /// an interface is captured while the command runs.
     #[command(after_help = examples::two(Some("record")))]
     Record(RecordArgs),
     /// Write a report for the browser: verdict, charts, tables, ladders

@@ -54,7 +54,8 @@ pub fn run(
         (progress.before_output(out, terminal.out), progress.before_errors(err));
     let (out, err): (&mut dyn Write, &mut dyn Write) = (&mut out, &mut err);
     let terminal = Terminal { progress: Some(&progress), ..terminal };
-    let mut cli = match Cli::read(args) {
+    let args = Vec::from_iter(args);
+    let mut cli = match Cli::read(args.clone()) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, out, err, terminal),
     };
@@ -87,7 +88,7 @@ pub fn run(
         Command::Scrub(scrub) => commands::scrub::run(scrub, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
         Command::Check(check) => {
-            let checked = self::check(check, out, err, terminal);
+            let checked = self::check(check, &args, out, err, terminal);
             return ended(checked, out, err);
         }
         #[cfg(feature = "cli")]
@@ -122,13 +123,19 @@ pub fn run(
     ended(ran.map(|()| RAN), out, err)
 }
 
-/// Checks captures, or what it records of a command: then the exit code is the command's if nothing fails.
+/// Checks captures, or what it records of a command: then the exit code is the command's if nothing fails. `words`:
+/// the command line.
 fn check(
     args: &mut CheckArgs,
+    words: &[OsString],
     out: &mut dyn Write,
     err: &mut dyn Write,
     terminal: Terminal<'_>,
 ) -> Result<u8, Failure> {
+    if args.captures_around_command() {
+        let (found, passed) = commands::around::check(args, words, err)?;
+        return Ok(if found { FOUND } else { passed });
+    }
     let mut recording = Recording::of(args)?;
     let found = commands::check::run(args, recording.as_mut(), out, err, terminal)?;
     let passed = recording.map_or(RAN, |recording| recording.code);

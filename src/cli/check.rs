@@ -90,6 +90,13 @@ pub struct CheckArgs {
     pub relays: RelayArgs,
 }
 
+impl CheckArgs {
+    /// Whether an interface is captured while a command runs.
+    pub fn captures_around_command(&self) -> bool {
+        self.input.live.interface.is_some() && !self.relays.command.is_empty()
+    }
+}
+
 /// Output formats of `check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {

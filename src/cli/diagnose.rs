@@ -3,16 +3,24 @@
 use std::net::{IpAddr, SocketAddr};
 
 use clap::{Args, ValueEnum};
+use dissectors::Id;
 
 use super::InputArgs;
 use crate::report::paint::ColorChoice;
+
+/// What a probe has asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfProbe {
+    /// The master, if it was one.
+    pub master: Option<(Id, SocketAddr)>,
+}
 
 /// `gamewire diagnose`.
 #[derive(Args, Debug)]
 pub struct DiagnoseArgs {
     /// The capture is of what gamewire asked by itself: neither it nor a registration is judged.
     #[arg(skip)]
-    pub of_probe: bool,
+    pub of_probe: Option<OfProbe>,
     /// Show all items of this server
     ///
     /// By default, all items are shown if there is only one server, else one line per server.

@@ -20,7 +20,7 @@ pub struct ProbeArgs {
     /// The server or master to ask: an IP address or a name, and a port
     #[arg(value_name = "HOST:PORT")]
     pub host: String,
-    /// What it speaks [default: A2S, or else GameSpy 4, or else the GameSpy text protocol]
+    /// What it speaks [default: A2S, or else GameSpy 4, or else the GameSpy text protocol]; a master has to be named
     #[arg(long, value_name = "PROTOCOL", value_parser = PossibleValuesParser::new(probe::names()))]
     pub protocol: Option<String>,
     /// How long an answer may take; at most 10s
@@ -32,7 +32,9 @@ pub struct ProbeArgs {
     /// Keep what was said in this file, as pcapng
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
-    /// Also check what was said against the specifications; an error makes the exit code 1
+    /// List all rules that were checked, and let a broken one make the exit code 1
+    ///
+    /// What breaks a rule is shown without it, too.
     #[arg(long, conflicts_with = "format")]
     pub check: bool,
     /// Say each request before it is sent, and each answer

@@ -1,4 +1,4 @@
-//! Arguments of recording a command: `gamewire record`, and `gamewire check --relay`.
+//! Arguments of recording a command: `gamewire record`, and `gamewire check` with a command.
 
 use std::ffi::OsString;
 #[cfg(feature = "cli")]
@@ -16,11 +16,25 @@ const RELAY: &str = "Recording a command";
 /// `gamewire record`.
 #[cfg(feature = "cli")]
 #[derive(Args, Debug)]
-#[command(mut_arg("relay", |it| it.required(true)), mut_arg("command", |it| it.required(true)))]
+#[command(
+    mut_arg("relay", |it| it.required_unless_present("interface").conflicts_with("interface")),
+    mut_arg("command", |it| it.required(true)),
+)]
 pub struct RecordArgs {
-    /// The capture to write, as pcapng
+    /// The capture to write
+    ///
+    /// As pcapng; with -i, as pcap if the name does not end in .pcapng.
     #[arg(short, long, value_name = "FILE")]
     pub write: PathBuf,
+    /// Capture on this interface while COMMAND runs, through libpcap, which needs the right to capture
+    #[arg(short, long, value_name = "IFACE")]
+    pub interface: Option<String>,
+    /// With -i: only packets that match this libpcap filter
+    #[arg(short = 'f', long, value_name = "BPF", requires = "interface")]
+    pub capture_filter: Option<String>,
+    /// With -i, if started as root: capture as this user [default: the user who called sudo, else nobody]
+    #[arg(short = 'Z', long, value_name = "USER", requires = "interface", hide_short_help = true)]
+    pub user: Option<String>,
     /// What is recorded.
     #[command(flatten)]
     pub relays: RelayArgs,
@@ -36,7 +50,8 @@ pub struct RelayArgs {
     /// free. COMMAND finds the address in GAMEWIRE_RELAY_1, that of the second relay in GAMEWIRE_RELAY_2.
     #[arg(help_heading = RELAY, long, value_name = "LISTEN=TARGET", requires = "command")]
     pub relay: Vec<RelayPlan>,
-    /// After COMMAND has ended, wait for answers until none came for this time; at most 5s
+    /// After COMMAND has ended, wait for answers until none came for this time; at most 5s. With -i, go on for
+    /// this time
     #[arg(help_heading = RELAY, long, value_name = "TIME", default_value = "1s",
         value_parser = linger, hide_short_help = true)]
     pub linger: Duration,

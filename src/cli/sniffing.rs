@@ -66,6 +66,9 @@ pub struct LiveArgs {
     /// sudo, else nobody]
     #[arg(hide_short_help = true, help_heading = LIVE, short = 'Z', long, value_name = "USER")]
     pub user: Option<String>,
+    /// End when standard input ends: another process of gamewire captures around a command.
+    #[arg(hide = true, long, requires = "interface")]
+    pub until_input_ends: bool,
     /// Serve metrics at http://ADDRESS:PORT/metrics in the OpenMetrics format; without ADDRESS, at the
     /// loopback address
     #[arg(hide_short_help = true, help_heading = LIVE, long, value_name = "[ADDRESS:]PORT", value_parser = endpoint)]
@@ -129,6 +132,7 @@ impl LiveArgs {
             promiscuous: !self.no_promiscuous,
             buffer: Some(self.buffer_size.unwrap_or(BUFFER) * 1024),
             duration: self.duration,
+            until_input_ends: self.until_input_ends,
             user: self.user.clone(),
             write,
             later: Vec::new(),

@@ -68,7 +68,7 @@ fn is_in_foreground() -> bool {
     File::open("/dev/tty").is_ok_and(|terminal| tcgetpgrp(terminal) == Ok(getpgrp()))
 }
 
-/// Runs the command with these environment variables until it ends.
+/// Runs the command with these environment variables until it ends. `meanwhile` is called again and again.
 ///
 /// # Errors
 /// It cannot be run.
@@ -77,6 +77,7 @@ pub(super) fn run(
     variables: Vec<(String, String)>,
     stdout: Stdio,
     signals: &Signals,
+    meanwhile: &mut dyn FnMut(),
 ) -> Result<ExitStatus, Failure> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(Failure::Other("there is no command to record; name it after --".to_owned()));
@@ -90,6 +91,7 @@ pub(super) fn run(
     let mut child = started.spawn().map_err(failed)?;
     loop {
         signals.pass_on(&child);
+        meanwhile();
         if let Some(status) = child.try_wait().map_err(failed)? {
             return Ok(status);
         }

@@ -61,7 +61,7 @@ pub(super) struct DiagnosisSetting {
     /// The user states that captures are complete.
     complete: bool,
     /// They are of what gamewire asked by itself.
-    of_probe: bool,
+    of_probe: Option<cli::OfProbe>,
     identifier: Identifier,
 }
 
@@ -77,7 +77,7 @@ impl DiagnosisSetting {
             bytes: limits.flow_bytes / 4,
             ledger_settings: check::ledger_settings(&config.settings, limits.protocols.remembered),
             complete: complete.unwrap_or(config.complete),
-            of_probe: false,
+            of_probe: None,
             identifier: identifier(input, config),
         }
     }
@@ -93,7 +93,10 @@ impl DiagnosisSetting {
         let abuse = Abuse::new(self.bytes / 4, setting, self.identifier.clone());
         let diagnosis = Diagnosis::new(self.bytes / 4 * 3, self.ledger_settings, self.complete);
         let diagnosis = diagnosis.with_attacks(abuse);
-        if self.of_probe { diagnosis.of_probe() } else { diagnosis }
+        match self.of_probe {
+            Some(probe) => diagnosis.of_probe(probe.master),
+            None => diagnosis,
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub mod abuse;
 mod abuse_reports;
+#[cfg(feature = "cli")]
+pub mod around;
 pub mod check;
 #[cfg(feature = "cli")]
 mod child;
@@ -55,6 +57,9 @@ mod kept_input;
 pub mod progress;
 
 // In a build that only reads captures, nothing is captured, run or recorded.
+#[cfg(not(feature = "cli"))]
+#[path = "../absent/around.rs"]
+pub mod around;
 #[cfg(not(feature = "cli"))]
 #[path = "../absent/record.rs"]
 pub mod record;

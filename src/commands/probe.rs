@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use dissectors::kit::Role;
+
 use crate::Terminal;
 use crate::capture::write::END;
-use crate::cli::{CheckArgs, Cli, Command, DiagnoseArgs, InputArgs, ProbeArgs};
+use crate::cli::{
+    CheckArgs, Cli, Command, DiagnoseArgs, DiagnoseFormat, InputArgs, OfProbe, ProbeArgs,
+};
 use crate::commands::record::{TemporaryFolder, UNKEPT};
 use crate::commands::{Failure, check, diagnose};
-use crate::probe::{self, Host, Outcome, Probe, Said, Way};
+use crate::probe::{self, Host, MOST_REQUESTS, Outcome, Probe, Said, Way};
 use crate::spoken::Tape;
 use crate::text::{counted, escaped};
 
@@ -47,7 +51,13 @@ pub fn run(
     let outcome = ask(args, &host, &probe, &file, err, terminal)?;
     let recording = Recording { args, file, probe: &probe, outcome };
     let is_wrong = recording.diagnose(out, err, terminal)?;
-    Ok(args.check && recording.check(out, err, terminal)? || is_wrong)
+    // Of silence, the diagnosis says it all.
+    let is_checked = args.check || recording.outcome.answers > 0;
+    if args.format != DiagnoseFormat::Text || !is_checked {
+        return Ok(is_wrong);
+    }
+    let breaks_rules = recording.check(out, err, terminal)?;
+    Ok(is_wrong || args.check && breaks_rules)
 }
 
 /// Asks, and writes what was said to a file.
@@ -79,6 +89,17 @@ fn ask(
     let requests = counted(u64::from(outcome.requests), "request");
     let answers = counted(u64::from(outcome.answers), "answer");
     writeln!(err, "gamewire: sent {requests} to {}, got {answers}", host.address.ip()).ok();
+    if outcome.answers == 0 && probe.way.is_none() {
+        writeln!(
+            err,
+            "gamewire: note: it was asked as a server; a master is named with --protocol"
+        )
+        .ok();
+    }
+    if outcome.is_cut {
+        let most = counted(u64::from(MOST_REQUESTS), "request");
+        writeln!(err, "gamewire: note: there is more to ask; a probe ends after {most}").ok();
+    }
     if args.write.is_some() {
         writeln!(err, "gamewire: wrote {}", escaped(&file.to_string_lossy())).ok();
     }
@@ -87,6 +108,7 @@ fn ask(
 
 fn told(step: Said) -> String {
     match step {
+        Said::Request(label, to, 0) => format!("connects to {to}: {label}"),
         Said::Request(label, to, length) => format!("asks {to}: {label}, {length} bytes"),
         Said::Answer(from, length) => format!("{from} answers: {length} bytes"),
         Said::Silence(to) => format!("{to} does not answer"),
@@ -112,7 +134,11 @@ impl Recording<'_> {
         let Command::Diagnose(read) = self.command("diagnose")? else { return Ok(false) };
         let ProbeArgs { format, color, .. } = *self.args;
         let input = self.input(read.input);
-        let args = DiagnoseArgs { format, color, input, of_probe: true, ..read };
+        // That nothing came is said already.
+        let mut nowhere = io::sink();
+        let err = if self.outcome.answers > 0 { err } else { &mut nowhere };
+        let of_probe = Some(OfProbe { master: self.probe.master() });
+        let args = DiagnoseArgs { format, color, input, of_probe, ..read };
         diagnose::run(&args, out, err, terminal)
     }
 
@@ -123,7 +149,10 @@ impl Recording<'_> {
         terminal: Terminal,
     ) -> Result<bool, Failure> {
         let Command::Check(read) = self.command("check")? else { return Ok(false) };
-        let args = CheckArgs { color: self.args.color, input: self.input(read.input), ..read };
+        // What gamewire itself does, which may be about a host that it was not to ask, is not the question.
+        let who = Some(if self.probe.master().is_some() { Role::Master } else { Role::Server });
+        let ProbeArgs { color, check, .. } = *self.args;
+        let args = CheckArgs { color, who, quiet: !check, input: self.input(read.input), ..read };
         writeln!(out)?;
         check::run(&args, None, out, err, terminal)
     }

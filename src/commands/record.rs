@@ -1,5 +1,5 @@
 //! `gamewire record`: runs a command while relays record its traffic. `gamewire check --relay` does the same
-//! before it checks what was recorded.
+//! before it checks what was recorded. Where an interface is captured instead, `around` does it.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::Failure;
+use super::around;
 use super::child::{self, Signals};
 use crate::cli::{CheckArgs, RecordArgs, RelayArgs};
 use crate::live::LiveError;
@@ -33,6 +34,9 @@ pub fn run(args: &RecordArgs, err: &mut dyn Write) -> Result<u8, Failure> {
         let why = "cannot write packets to standard output, which has the command's own output; name a file \
             with --write";
         return Err(Failure::Other(why.to_owned()));
+    }
+    if let Some(interface) = &args.interface {
+        return around::record(args, interface, err);
     }
     record(&args.relays, &args.write, true, Stdio::inherit(), err)
 }
@@ -134,7 +138,7 @@ fn record(
     }
     let signals = Signals::register().map_err(LiveError::Signals)?;
     let relays = bound.start(tape)?;
-    let status = child::run(&args.command, variables, stdout, &signals)?;
+    let status = child::run(&args.command, variables, stdout, &signals, &mut || {})?;
     relays.settle(args.linger, || signals.came());
     let recorded = relays.finish().map_err(unwritable)?;
     if is_kept {

@@ -17,6 +17,9 @@ use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
 use dissectors::kit::Time;
 
+/// How the line on standard error begins that says that packets are captured from now on.
+pub(super) const LISTENING: &str = "gamewire: listening on";
+
 /// Captures on the interface that the input names.
 pub(super) fn sniff_input<C: Consumer>(
     input: &InputArgs,
@@ -57,8 +60,13 @@ fn sniff<C: Consumer>(
     let mut decoder = Decoder::new(options);
     consumer.begin(None)?;
     let confined = live.confinement();
-    writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it; {confined}").ok();
-    if let Some(why) = live.no_further_file() {
+    let ends = match request.until_input_ends {
+        true => "until the command has ended",
+        false => "Ctrl-C ends it",
+    };
+    writeln!(err, "{LISTENING} {interface}; {ends}; {confined}").ok();
+    // Around a command, no signal is for the capture.
+    if let Some(why) = live.no_further_file().filter(|_| !request.until_input_ends) {
         writeln!(err, "gamewire: note: SIGHUP cannot start a new file: {why}").ok();
     }
     if let Some(address) = endpoint.as_ref().and_then(ListenAddress::address) {

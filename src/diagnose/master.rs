@@ -8,9 +8,10 @@ use dissectors::kit::{Item, Kind, Purpose, Time, Transport, causes};
 
 use super::checklist::Checklist;
 use super::fact::{Failure, NO_ACCIDENT};
+use super::verdict::{ItemVerdict, Verdict};
 use crate::session::{MessageEvent, Value};
 use crate::summary::described;
-use crate::text::{decoded, grouped};
+use crate::text::{counted, decoded, grouped};
 
 /// Maximum number of lists in progress that are kept of a master.
 const LISTS: usize = 64;
@@ -35,6 +36,8 @@ pub(super) struct Master {
     speaks: bool,
     /// A client answered its challenge.
     was_answered: bool,
+    /// Servers and packets of the latest list that can be read.
+    latest: Option<[u64; 2]>,
 }
 
 /// A list in progress.
@@ -76,7 +79,41 @@ impl Master {
             clients: Vec::new(),
             speaks: false,
             was_answered: false,
+            latest: None,
         }
+    }
+
+    /// One that a probe asks, with its first packet.
+    pub(super) fn probed(protocol: Id, address: SocketAddr) -> Master {
+        Master { first: 1, ..Master::new(protocol, address) }
+    }
+
+    /// Whether clients ask it in datagrams: it says nothing else then.
+    pub(super) fn is_asked_by_udp(&self) -> bool {
+        let mut asking = self.protocol.info().asking.iter().filter(|it| it.is_of_master);
+        asking.any(|it| it.transport == Transport::Udp)
+    }
+
+    /// It refuses the connection of a client.
+    pub(super) fn refuses_connection(&mut self, from: IpAddr, frame: u64) {
+        let values: [(_, &dyn Display); 2] = [("master", &self.address), ("from", &from)];
+        let why = Failure::with(&causes::TCP_REFUSED, frame, &values);
+        self.items.fact(Item::Reached).fails(why);
+    }
+
+    /// The verdicts on its conditions.
+    pub(super) fn verdicts(&mut self) -> Vec<ItemVerdict> {
+        let items = self.items();
+        let mut verdicts = self.items.verdicts(&items);
+        if let Some([servers, packets]) = self.latest {
+            let is_list =
+                |it: &&mut ItemVerdict| it.item == Item::GivesList && it.verdict == Verdict::Yes;
+            for list in verdicts.iter_mut().filter(is_list) {
+                let (servers, packets) = (counted(servers, "server"), counted(packets, "packet"));
+                list.text = format!("{servers} in {packets}");
+            }
+        }
+        verdicts
     }
 
     /// The conditions that its protocol has.
@@ -172,6 +209,9 @@ impl Master {
         let Some(list) = list else { return };
         (list.pages, list.servers) = (list.pages + 1, list.servers + listed);
         list.waits = None;
+        if !described::is_enciphered(event) {
+            self.latest = Some([list.servers, list.pages]);
+        }
         if described::ends_list(event) || described::is_enciphered(event) {
             let taken = time.since(list.begun);
             self.lists.retain(|list| list.client != payload.to);
@@ -265,7 +305,7 @@ impl Master {
         if is_refused {
             return;
         }
-        let times = self.asked.max(self.clients.len() as u64);
+        let times = self.asked.max(self.clients.len() as u64).max(1);
         if !self.speaks && !around.is_heard {
             let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
             let why = Failure::with(&causes::masters::MASTER_SILENT, self.first, &values);
@@ -280,7 +320,7 @@ impl Master {
         }
         let greets = self.protocol.info().masters.is_some_and(|it| it.greets_at.is_some());
         if !self.speaks && greets && !around.is_lossy {
-            let values: [(_, &dyn Display); 1] = [("times", &self.clients.len())];
+            let values: [(_, &dyn Display); 1] = [("times", &self.clients.len().max(1))];
             let why = Failure::with(&causes::masters::NEVER_SPEAKS, self.first, &values);
             self.items.fact(Item::Greets).fails(why);
             return;
@@ -298,7 +338,7 @@ impl Master {
             ];
             let why = Failure::with(&causes::masters::LIST_THROTTLED, frame, &values);
             self.items.fact(Item::GivesWholeList).fails_by(vec![why]);
-        } else if unanswered >= NO_ACCIDENT
+        } else if (unanswered >= NO_ACCIDENT || around.complete && unanswered > 0)
             && !self.items.is_met(Item::GivesList)
             && !around.is_lossy
         {

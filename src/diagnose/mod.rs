@@ -238,9 +238,14 @@ impl Diagnosis {
         Diagnosis { abuse: Some(abuse), ..self }
     }
 
-    /// The capture is of a probe, which is the only client, and asks for no registration: neither is judged.
-    pub fn of_probe(self) -> Diagnosis {
-        Diagnosis { of_probe: true, ..self }
+    /// The capture is of a probe, which is the only client, and asks for no registration: neither is judged. A `master`
+    /// that it asks is judged, whether it says anything or not.
+    pub fn of_probe(self, master: Option<(Id, SocketAddr)>) -> Diagnosis {
+        let mut diagnosis = Diagnosis { of_probe: true, ..self };
+        if let Some((id, address)) = master {
+            diagnosis.masters.insert(address.ip(), Master::probed(id, address));
+        }
+        diagnosis
     }
 
     /// The events that it needs.

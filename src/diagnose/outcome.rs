@@ -86,6 +86,7 @@ impl Diagnosis {
             attacks,
             omitted,
             near: read.pairs.named(),
+            of_probe: self.of_probe,
             cut,
         }
     }

@@ -264,21 +264,27 @@ impl Diagnosis {
         for (host, mut master) in masters {
             // What it does not send to its clients comes from others.
             let others = master.clients().any(|client| self.receivers.contains(&client));
+            if self.of_probe
+                && let Some(&mut (from, frame)) =
+                    self.refused.get_mut(&master.address, self.remembered)
+            {
+                master.refuses_connection(from, frame);
+            }
             master.conclude(&Surroundings {
                 end,
                 timeout: self.ledger_settings.answer_timeout,
                 complete: self.complete,
-                is_heard: self.is_heard(host, read),
+                // A probe on the same host is no sign of the master.
+                is_heard: self.is_heard(host, read) && !(self.of_probe && master.is_asked_by_udp()),
                 others_are_heard: others,
                 is_lossy,
             });
-            let items = master.items();
             found.push(DiagnosedParty {
                 address: master.address.to_string(),
                 role: Role::Master,
                 protocol: Some(master.protocol),
                 library: None,
-                items: master.items.verdicts(&items),
+                items: master.verdicts(),
             });
         }
         found

@@ -358,6 +358,8 @@ pub struct Diagnoses {
     pub near: Vec<NamedTraffic>,
     /// What was left out because of limits.
     pub cut: Option<&'static str>,
+    /// They are of what gamewire asked by itself.
+    pub of_probe: bool,
 }
 
 impl Diagnoses {

@@ -81,7 +81,7 @@ pub enum LiveError {
     },
     /// The user has no permission.
     #[error(
-        "cannot capture on {}: no permission ({why}); run gamewire as root, or permit it once: sudo setcap cap_net_raw,cap_net_admin=eip $(command -v gamewire)",
+        "cannot capture on {}: no permission ({why}); run gamewire as root, or permit it once: sudo setcap cap_net_raw,cap_net_admin=eip $(command -v gamewire); or record a command without it: gamewire record --relay",
         escaped(device)
     )]
     NoRight {
@@ -173,6 +173,8 @@ pub struct CaptureRequest {
     pub buffer: Option<u32>,
     /// Maximum duration in nanoseconds.
     pub duration: Option<i64>,
+    /// End when standard input ends.
+    pub until_input_ends: bool,
     /// The user to switch to once the device is open.
     pub user: Option<String>,
     /// The files that packets are written to.
@@ -273,6 +275,9 @@ impl Live {
                 ending.next_signal_leaves();
             })
         };
+        if request.until_input_ends {
+            ends_with_input(Arc::clone(&signals.ending.stop));
+        }
         let until = request.duration.and_then(|duration| {
             Instant::now().checked_add(Duration::from_nanos(u64::try_from(duration).ok()?))
         });
@@ -410,6 +415,14 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
+}
+
+/// Stops when standard input ends, or cannot be read.
+fn ends_with_input(stop: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        io::copy(&mut io::stdin(), &mut io::sink()).ok();
+        stop.store(true, Ordering::Relaxed);
+    });
 }
 
 fn device(library: &Arc<Library>, request: &CaptureRequest) -> Result<Handle, LiveError> {

@@ -15,6 +15,7 @@ mod scenarios;
 mod schedule;
 mod server;
 mod tcp;
+mod troupe;
 mod udp;
 
 pub use faults::Faults;

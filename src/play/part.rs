@@ -90,6 +90,49 @@ pub(super) struct Line {
     pub(super) closes: bool,
 }
 
+impl Line {
+    /// Gives an A2S answer in several datagrams, which was given so often before, a number that no other answer has.
+    pub(super) fn renew_split(&mut self, times: u32) {
+        const SPLIT: [u8; 4] = *b"\xFE\xFF\xFF\xFF";
+        // Scripts have small numbers.
+        const STEP: u32 = 1000;
+        if let Some(rest) = self.payload.strip_prefix(&SPLIT)
+            && let Some(number) = rest.first_chunk()
+        {
+            let number = u32::from_le_bytes(*number).wrapping_add(times.wrapping_mul(STEP));
+            self.payload.splice(SPLIT.len()..SPLIT.len() + 4, number.to_le_bytes());
+        }
+    }
+
+    /// The line with other challenges.
+    pub(super) fn with_challenges(&self, instead: impl Fn(u32) -> u32) -> Line {
+        let mut line = self.clone();
+        // From behind, because a number may become longer.
+        for challenge in line.challenges.iter_mut().rev() {
+            let value = instead(challenge.value);
+            let length = write_challenge(&mut line.payload, *challenge, value);
+            *challenge = Challenge { value, end: challenge.start + length, ..*challenge };
+        }
+        line
+    }
+}
+
+/// Writes another challenge in the form of this one: bytes in either order, or a decimal number. Returns its length.
+fn write_challenge(payload: &mut Vec<u8>, challenge: Challenge, instead: u32) -> usize {
+    let Challenge { value, start, end } = challenge;
+    let Some(written) = payload.get(start..end) else { return end - start };
+    let other = if written == value.to_le_bytes() {
+        instead.to_le_bytes().to_vec()
+    } else if written == value.to_be_bytes() {
+        instead.to_be_bytes().to_vec()
+    } else {
+        (instead as i32).to_string().into_bytes()
+    };
+    let length = other.len();
+    payload.splice(start..end, other);
+    length
+}
+
 /// How a line is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Means {
@@ -126,6 +169,32 @@ impl Part {
         }
         let Rehearsal { items, given, .. } = rehearsal;
         Ok(Part { items, transport: cast.transport, role: cast.played.role, protocol, given })
+    }
+
+    /// Whether a message of this kind is in the script, whatever it returns.
+    pub(super) fn has(&self, message: &'static Message) -> bool {
+        self.items.iter().any(|item| match item {
+            Item::Hear(Cue::Message(expected)) => std::ptr::eq(expected.message, message),
+            _ => false,
+        })
+    }
+
+    /// The part with the first challenge of another one, if that gives any.
+    pub(super) fn with_challenge_of(mut self, other: &Part) -> Part {
+        let Some(&value) = other.given.first() else { return self };
+        for item in &mut self.items {
+            match item {
+                Item::Say(line) => *line = line.with_challenges(|_| value),
+                Item::Hear(Cue::Message(expected)) => {
+                    if let Some(Demand::Challenge(demanded)) = &mut expected.demands {
+                        *demanded = value;
+                    }
+                }
+                Item::Hear(_) => {}
+            }
+        }
+        self.given = vec![value];
+        self
     }
 }
 

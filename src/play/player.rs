@@ -1,5 +1,6 @@
 //! Plays a part to one client: finds what was said in the script, and what is to be said then.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 
@@ -7,6 +8,7 @@ use super::heard::{Challenge, Heard};
 use super::part::{Cue, Demand, Expected, Item, Line, Part};
 
 /// What a client did.
+#[derive(Clone)]
 pub(super) enum Did {
     Opened,
     Said(Heard),
@@ -24,6 +26,15 @@ pub(super) struct Reaction {
     pub(super) ends: bool,
     /// What was said was in the script.
     pub(super) is_known: bool,
+    /// The client has returned a challenge of this server, which the script does not look at.
+    pub(super) ignores_challenge: bool,
+}
+
+impl Reaction {
+    /// Whether it gives a challenge.
+    pub(super) fn gives_challenge(&self) -> bool {
+        self.lines.iter().any(|line| !line.challenges.is_empty())
+    }
 }
 
 /// Challenges that differ for each client, in place of those of the script: only who receives an answer can return
@@ -40,19 +51,31 @@ impl Secret {
 }
 
 /// The state of one client.
+#[derive(Clone)]
 pub(super) struct Player {
     client: SocketAddr,
     /// The item that is expected next.
     next: usize,
     /// Timestamps of the script, and what the client chose in their place.
     timestamps: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The challenges that this client was given, at its port.
+    given: Vec<u32>,
+    /// How often each item was heard before.
+    heard: HashMap<usize, u32>,
     /// It has returned a challenge.
     pub(super) is_proven: bool,
 }
 
 impl Player {
     pub(super) fn new(client: SocketAddr) -> Player {
-        Player { client, next: 0, timestamps: Vec::new(), is_proven: false }
+        Player {
+            client,
+            next: 0,
+            timestamps: Vec::new(),
+            given: Vec::new(),
+            heard: HashMap::new(),
+            is_proven: false,
+        }
     }
 
     /// Whether the script goes on after what was said so far.
@@ -64,10 +87,14 @@ impl Player {
     pub(super) fn react(&mut self, part: &Part, did: Did, secret: Option<&Secret>) -> Reaction {
         let did = self.translated(part, did, secret);
         let Some(at) = self.place(part, &did) else { return Reaction::default() };
+        let mut ignores_challenge = false;
         if let (Did::Said(heard), Some(Item::Hear(Cue::Message(expected)))) =
             (&did, part.items.get(at))
         {
-            self.is_proven |= matches!(expected.demands, Some(Demand::Challenge(_)));
+            let demands_challenge = matches!(expected.demands, Some(Demand::Challenge(_)));
+            self.is_proven |= demands_challenge;
+            let is_given = |it: &Challenge| part.given.contains(&it.value);
+            ignores_challenge = !demands_challenge && heard.challenges.iter().any(is_given);
             self.remember(expected, heard);
         }
         let rest = part.items.get(at + 1..).unwrap_or_default();
@@ -75,11 +102,15 @@ impl Player {
             Item::Say(line) => Some(line),
             Item::Hear(_) => None,
         });
-        let lines: Vec<_> = lines.map(|line| self.spoken(line, secret)).collect();
+        let mut lines: Vec<_> = lines.map(|line| self.spoken(line, secret)).collect();
+        let times = self.heard.entry(at).or_default();
+        lines.iter_mut().for_each(|line| line.renew_split(*times));
+        *times = times.wrapping_add(1);
+        self.gives(&lines);
         let next = at + 1 + lines.len();
         let ends = next >= part.items.len();
         self.next = if ends { 0 } else { next };
-        Reaction { lines, ends, is_known: true }
+        Reaction { lines, ends, is_known: true, ignores_challenge }
     }
 
     /// The place in the script: the next one that demands what was said exactly, or else the next one that demands
@@ -96,8 +127,15 @@ impl Player {
 
     /// Challenges of this client as those of the script. One that this client was not given is none.
     fn translated(&self, part: &Part, did: Did, secret: Option<&Secret>) -> Did {
-        let Some(secret) = secret else { return did };
         let Did::Said(mut heard) = did else { return did };
+        let Some(secret) = secret else {
+            let is_anothers =
+                |it: &Challenge| part.given.contains(&it.value) && !self.given.contains(&it.value);
+            if part.protocol.info().challenge_is_of_port {
+                heard.challenges.retain(|challenge| !is_anothers(challenge));
+            }
+            return Did::Said(heard);
+        };
         heard.challenges.retain_mut(|challenge| {
             let is_it = |given: &&u32| secret.instead(self.client, **given) == challenge.value;
             let given = part.given.iter().find(is_it);
@@ -105,6 +143,15 @@ impl Player {
             given.is_some()
         });
         Did::Said(heard)
+    }
+
+    /// This client gets these lines, from whomever.
+    pub(super) fn gives(&mut self, lines: &[Line]) {
+        for challenge in lines.iter().flat_map(|line| &line.challenges) {
+            if !self.given.contains(&challenge.value) {
+                self.given.push(challenge.value);
+            }
+        }
     }
 
     fn remember(&mut self, expected: &Expected, heard: &Heard) {
@@ -115,14 +162,10 @@ impl Player {
 
     /// A line as this client gets it.
     fn spoken(&self, line: &Line, secret: Option<&Secret>) -> Line {
-        let mut line = line.clone();
-        if let Some(secret) = secret {
-            // From behind, because a number may become longer.
-            for challenge in std::mem::take(&mut line.challenges).iter().rev() {
-                let instead = secret.instead(self.client, challenge.value);
-                replace(&mut line.payload, *challenge, instead);
-            }
-        }
+        let mut line = match secret {
+            Some(secret) => line.with_challenges(|given| secret.instead(self.client, given)),
+            None => line.clone(),
+        };
         self.with_timestamp(&mut line.payload);
         line
     }
@@ -157,18 +200,4 @@ fn fits(cue: &Cue, did: &Did, exactly: bool) -> bool {
         }
         _ => false,
     }
-}
-
-/// Writes another challenge in the form of this one: bytes in either order, or a decimal number.
-fn replace(payload: &mut Vec<u8>, challenge: Challenge, instead: u32) {
-    let Challenge { value, start, end } = challenge;
-    let Some(written) = payload.get(start..end) else { return };
-    let other = if written == value.to_le_bytes() {
-        instead.to_le_bytes().to_vec()
-    } else if written == value.to_be_bytes() {
-        instead.to_be_bytes().to_vec()
-    } else {
-        instead.to_string().into_bytes()
-    };
-    payload.splice(start..end, other);
 }

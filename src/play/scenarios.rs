@@ -22,6 +22,8 @@ pub struct Scenario {
     protocol: Id,
     /// The rule that it breaks.
     rule: Option<&'static Rule>,
+    /// It answers what other scripts of its protocol have no answer for.
+    pub(super) is_stand_in: bool,
 }
 
 impl Scenario {
@@ -39,12 +41,17 @@ impl Scenario {
         Scenario::all().into_iter().find(|it| it.name.eq_ignore_ascii_case(name))
     }
 
-    /// A block of the table: `name (protocol, transport): what it shows`, and the script.
+    /// A block of the table: `name (protocol, transport): what it shows`, and the script. A stand-in says so after the
+    /// transport.
     fn of_table(block: &'static str) -> Option<Scenario> {
         let (head, script) = block.trim_start().split_once('\n')?;
         let (name, rest) = head.split_once(" (")?;
         let (speaks, shows) = rest.split_once("): ")?;
         let (protocol, transport) = speaks.split_once(", ")?;
+        let (transport, is_stand_in) = match transport.strip_suffix(", stand-in") {
+            Some(transport) => (transport, true),
+            None => (transport, false),
+        };
         let usual = match transport {
             "udp" => Transport::Udp,
             "tcp" => Transport::Tcp,
@@ -52,7 +59,7 @@ impl Scenario {
         };
         let protocol = Id::named(protocol)?;
         let [name, shows] = [name, shows].map(str::to_owned);
-        Some(Scenario { name, shows, script, usual, protocol, rule: None })
+        Some(Scenario { name, shows, script, usual, protocol, rule: None, is_stand_in })
     }
 
     fn of_rule(rule: &'static Rule) -> Option<Scenario> {
@@ -68,6 +75,7 @@ impl Scenario {
             usual: transport,
             protocol: *protocol,
             rule: Some(rule),
+            is_stand_in: false,
         })
     }
 

@@ -15,6 +15,7 @@ use super::player::Secret;
 use super::run::{Report, Run};
 use super::scenarios::Scenario;
 use super::tcp::TcpStage;
+use super::troupe::Troupe;
 use super::udp::UdpStage;
 use crate::capture::write::END;
 use crate::spoken::{PacketMaker, Tape};
@@ -201,7 +202,10 @@ impl Stage {
         let part = part.map_err(|why| PlayError::NotPlayed { name: name.clone(), why })?;
         let transport = part.transport;
         let stage = match transport {
-            Transport::Udp => UdpStage::bind(part, address).map(|it| Stage::Udp(Box::new(it))),
+            Transport::Udp => {
+                let troupe = Troupe::around(&name, part);
+                UdpStage::bind(troupe, address).map(|it| Stage::Udp(Box::new(it)))
+            }
             Transport::Tcp => TcpStage::bind(part, address).map(|it| Stage::Tcp(Box::new(it))),
         };
         let stage = stage.map_err(|error| PlayError::Listen { address, error })?;

@@ -215,7 +215,7 @@ impl TcpStage {
         let Some(open) = self.connections.get_mut(&number) else { return false };
         let now = Instant::now();
         // A connection proves the client's address.
-        let Reaction { lines, ends, is_known } = open.player.react(&self.part, did, None);
+        let Reaction { lines, ends, is_known, .. } = open.player.react(&self.part, did, None);
         let mut last = now;
         for line in lines {
             let at = now + line.after;

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::faults::Dice;
 use super::heard::Ear;
-use super::part::{Line, Means, Part};
-use super::player::{Did, Player, Reaction};
+use super::part::{Line, Means};
+use super::player::{Did, Reaction};
 use super::run::Run;
 use super::schedule::{Due, Schedule};
+use super::troupe::{Players, Troupe};
 
 /// Maximum number of clients whose state is kept; the one that has been silent for longest is forgotten.
 const CLIENTS: usize = 256;
@@ -27,7 +28,7 @@ const AMPLIFIED: usize = 3;
 
 /// A scenario and its clients.
 pub(super) struct UdpStage {
-    part: Part,
+    troupe: Troupe,
     ear: Ear,
     socket: UdpSocket,
     /// The other port.
@@ -38,7 +39,7 @@ pub(super) struct UdpStage {
 }
 
 struct Client {
-    player: Player,
+    players: Players,
     dice: Dice,
     /// The address of this host that it speaks to.
     local: IpAddr,
@@ -46,15 +47,16 @@ struct Client {
 }
 
 impl UdpStage {
-    pub(super) fn bind(part: Part, listen: SocketAddr) -> io::Result<UdpStage> {
+    pub(super) fn bind(troupe: Troupe, listen: SocketAddr) -> io::Result<UdpStage> {
         let socket = UdpSocket::bind(listen)?;
         let other = UdpSocket::bind(SocketAddr::new(listen.ip(), 0))?;
         socket.set_nonblocking(true)?;
         other.set_nonblocking(true)?;
         let address = socket.local_addr()?;
-        let ear = Ear::new(part.protocol, part.transport, address.port());
+        let own = troupe.own();
+        let ear = Ear::new(own.protocol, own.transport, address.port());
         let (clients, schedule) = (HashMap::new(), Schedule::default());
-        Ok(UdpStage { part, ear, socket, other, address, clients, schedule })
+        Ok(UdpStage { troupe, ear, socket, other, address, clients, schedule })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -98,8 +100,8 @@ impl UdpStage {
         run.report.requests += 1;
         for did in dids {
             let Some(client) = self.clients.get_mut(&from) else { return };
-            let reaction = client.player.react(&self.part, did, run.secret.as_ref());
-            let is_proven = client.player.is_proven;
+            let reaction = client.players.react(&self.troupe, did, run.secret.as_ref());
+            let is_proven = client.players.is_proven();
             run.report.unknown += u64::from(!reaction.is_known);
             let most = if run.secret.is_none() || is_proven {
                 None
@@ -123,8 +125,8 @@ impl UdpStage {
             self.clients.remove(&silent);
         }
         let local = self.local(from).ok()?;
-        let dice = run.dice();
-        self.clients.insert(from, Client { player: Player::new(from), dice, local, heard: now });
+        let (dice, players) = (run.dice(), self.troupe.players(from));
+        self.clients.insert(from, Client { players, dice, local, heard: now });
         Some(local)
     }
 

@@ -22,9 +22,6 @@ const REST: Duration = Duration::from_millis(500);
 const LONGEST_ANSWER: Duration = Duration::from_secs(3);
 const MOST_DATAGRAMS: usize = 256;
 
-/// Maximum number of requests for one question, each of which returns something of the answer before it.
-const STEPS: usize = 3;
-
 /// Maximum time of a wait before looking whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -60,6 +57,8 @@ pub(super) struct Asker<'a> {
     stop: &'a dyn Fn() -> bool,
     requests: u32,
     answers: u32,
+    /// There was more to ask.
+    is_cut: bool,
     latest: Option<Instant>,
 }
 
@@ -80,6 +79,7 @@ impl<'a> Asker<'a> {
             stop,
             requests: 0,
             answers: 0,
+            is_cut: false,
             latest: None,
         }
     }
@@ -104,32 +104,38 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// How many requests there were, and how many pieces of answers.
-    pub(super) fn counts(&self) -> (u32, u32) {
-        (self.requests, self.answers)
+    /// How many requests there were, how many pieces of answers, and whether there was more to ask.
+    pub(super) fn counts(&self) -> (u32, u32, bool) {
+        (self.requests, self.answers, self.is_cut)
     }
 
-    /// Asks everything in datagrams, if the first question is answered. `tries`: how often an unanswered request is sent.
+    /// Asks everything in datagrams, if the first question is answered, or if `insists`: a filter may let only
+    /// other requests through. `tries`: how often an unanswered request is sent; once after a question in vain.
     pub(super) fn datagrams(
         &mut self,
         asking: &Asking,
         server: SocketAddr,
         tries: u32,
+        insists: bool,
     ) -> io::Result<Heard> {
         let socket = Socket::towards(server)?;
-        let mut first = None;
+        let (mut heard, mut asked) = (Heard::Silence, false);
         for question in asking.questions {
-            let heard = self.question(&socket, question, tries)?;
-            if *first.get_or_insert(heard) != Heard::Answer {
-                break;
+            let tries = if asked && heard == Heard::Silence { 1 } else { tries };
+            asked = true;
+            match self.question(&socket, question, tries)? {
+                Heard::Answer => heard = Heard::Answer,
+                Heard::Closed if heard == Heard::Silence => return Ok(Heard::Closed),
+                Heard::Silence if heard == Heard::Silence && !insists => break,
+                Heard::Closed | Heard::Silence => {}
             }
         }
-        Ok(first.unwrap_or(Heard::Silence))
+        Ok(heard)
     }
 
     fn question(&mut self, socket: &Socket, question: &Inquiry, tries: u32) -> io::Result<Heard> {
         let (mut heard, mut next) = (Heard::Silence, (question.request)(&[]));
-        for _ in 0..STEPS {
+        for _ in 0..question.most {
             let Some(request) = next else { break };
             let reply = self.request(socket, (question.label, &request), tries)?;
             if reply.is_closed {
@@ -178,6 +184,7 @@ impl<'a> Asker<'a> {
         length: usize,
     ) -> bool {
         if self.requests >= MOST_REQUESTS {
+            self.is_cut = true;
             return false;
         }
         while let Some(latest) = self.latest

@@ -83,6 +83,14 @@ pub struct Probe {
     pub timeout: Duration,
 }
 
+impl Probe {
+    /// The master that is asked, if it is one.
+    pub fn master(&self) -> Option<(Id, SocketAddr)> {
+        let way = self.way.filter(|way| way.asking.is_of_master)?;
+        Some((way.protocol, self.host))
+    }
+}
+
 /// What came of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
@@ -90,6 +98,8 @@ pub struct Outcome {
     pub requests: u32,
     /// The number of datagrams, or pieces of a stream, that came in answer.
     pub answers: u32,
+    /// There was more to ask than a probe may.
+    pub is_cut: bool,
     /// Whether a missing answer is one: none was left out for another way of asking.
     pub is_certain: bool,
 }
@@ -107,8 +117,8 @@ pub fn run(
     let mut asker = Asker::new(probe.timeout, tape, tell, stop);
     let unsent = |error| ProbeError::Unsent(probe.host, error);
     let is_certain = ask(probe, &mut asker).map_err(unsent)?;
-    let (requests, answers) = asker.counts();
-    Ok(Outcome { requests, answers, is_certain })
+    let (requests, answers, is_cut) = asker.counts();
+    Ok(Outcome { requests, answers, is_cut, is_certain })
 }
 
 /// Asks in each way, then at other ports. Returns whether a missing answer is one.
@@ -121,7 +131,7 @@ fn ask(probe: &Probe, asker: &mut Asker<'_>) -> io::Result<bool> {
     for (nth, asking) in ways.iter().enumerate() {
         // The first way is the likeliest: one lost datagram must not look like silence.
         let tries = if nth == 0 { 2 } else { 1 };
-        match ask_at(asker, asking, probe.host, tries)? {
+        match ask_at(asker, asking, probe.host, tries, probe.way.is_some())? {
             Heard::Answer => return Ok(nth == 0),
             Heard::Silence => {}
             // There is nobody to be asked in another way.
@@ -134,7 +144,7 @@ fn ask(probe: &Probe, asker: &mut Asker<'_>) -> io::Result<bool> {
     for asking in ways {
         for port in asking.elsewhere.iter().filter_map(|it| it.port(probe.host.port())) {
             let place = SocketAddr::new(probe.host.ip(), port);
-            let heard = asker.try_elsewhere(|asker| ask_at(asker, asking, place, 1))?;
+            let heard = asker.try_elsewhere(|asker| ask_at(asker, asking, place, 1, false))?;
             if heard == Heard::Answer {
                 return Ok(is_closed || probe.way.is_some());
             }
@@ -143,15 +153,16 @@ fn ask(probe: &Probe, asker: &mut Asker<'_>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Asks in one way at one port.
+/// Asks in one way at one port; `insists`: everything, although the first question is not answered.
 fn ask_at(
     asker: &mut Asker<'_>,
     asking: &Asking,
     server: SocketAddr,
     tries: u32,
+    insists: bool,
 ) -> io::Result<Heard> {
     match asking.transport {
-        Transport::Udp => asker.datagrams(asking, server, tries),
+        Transport::Udp => asker.datagrams(asking, server, tries, insists),
         Transport::Tcp => stream::streams(asker, asking, server),
     }
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use dissectors::kit::Asking;
+use dissectors::kit::{Asking, Inquiry};
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, setsockopt, socket, sockopt,
 };
@@ -18,10 +18,13 @@ use crate::spoken::{Connection, End, PacketMaker, is_pause};
 const MOST: usize = 1 << 20;
 const LONGEST_ANSWER: Duration = Duration::from_secs(5);
 
+/// After the first bytes of what a server says before it is asked, how long further ones may take.
+const GREETING: Duration = Duration::from_millis(300);
+
 /// Bytes that are read at once.
 const AT_ONCE: usize = 1 << 14;
 
-/// Opens a connection, and asks each question that needs no earlier answer.
+/// Opens a connection for each question, and asks it.
 pub(super) fn streams(
     asker: &mut Asker<'_>,
     asking: &Asking,
@@ -29,8 +32,8 @@ pub(super) fn streams(
 ) -> io::Result<Heard> {
     let mut heard = Heard::Silence;
     for question in asking.questions {
-        let Some(request) = (question.request)(&[]) else { continue };
-        if !asker.may_send(question.label, server, request.len()) {
+        let request = (question.request)(&[]);
+        if !asker.may_send(question.label, server, request.as_ref().map_or(0, Vec::len)) {
             break;
         }
         let stream = unconnected(server, asker.timeout)?;
@@ -52,28 +55,72 @@ pub(super) fn streams(
             }
             Err(error) => return Err(error),
         }
-        if exchange(asker, &mut connection, stream, &request)? {
+        if ask(asker, &mut connection, stream, (question, request))? {
             heard = Heard::Answer;
         }
     }
     Ok(heard)
 }
 
-/// Sends a request, and reads until the server closes the connection or is silent. Returns whether it answered.
-fn exchange(
+/// How reading from a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// The server is silent, or was listened to for long enough.
+    Silent,
+    /// The server closed it.
+    Closed,
+    /// The server broke it.
+    Reset,
+}
+
+/// Asks at once, or after what the server says first; then reads until it closes the connection or is silent. Returns
+/// whether the server said anything.
+fn ask(
     asker: &mut Asker<'_>,
     connection: &mut Connection,
     mut stream: TcpStream,
-    request: &[u8],
+    (question, request): (&Inquiry, Option<Vec<u8>>),
 ) -> io::Result<bool> {
     let [_, server] = connection.ends();
-    keep(asker, connection, |connection, maker| connection.send(maker, End::Opener, request));
-    stream.write_all(request)?;
+    let (mut heard, mut ended) = (Vec::new(), Ended::Silent);
+    let mut next = request;
+    if next.is_none() {
+        (heard, ended) = listen(asker, connection, &mut stream, GREETING)?;
+        next = (question.request)(&heard);
+    }
+    if let Some(request) = next.filter(|_| ended == Ended::Silent) {
+        if !heard.is_empty() && !asker.may_send(question.label, server, request.len()) {
+            return Ok(true);
+        }
+        keep(asker, connection, |connection, maker| connection.send(maker, End::Opener, &request));
+        stream.write_all(&request)?;
+        let more;
+        let timeout = asker.timeout;
+        (more, ended) = listen(asker, connection, &mut stream, timeout)?;
+        heard.extend(more);
+    }
+    if ended != Ended::Reset {
+        keep(asker, connection, |connection, maker| connection.finish(maker, End::Opener));
+    }
+    if heard.is_empty() {
+        asker.tell(Said::Silence(server));
+    }
+    Ok(!heard.is_empty())
+}
+
+/// Reads until the server closes the connection, or says nothing for the timeout; after the first bytes, for `rest`.
+fn listen(
+    asker: &mut Asker<'_>,
+    connection: &mut Connection,
+    stream: &mut TcpStream,
+    rest: Duration,
+) -> io::Result<(Vec<u8>, Ended)> {
+    let [_, server] = connection.ends();
     stream.set_read_timeout(Some(Duration::from_millis(100)))?;
-    let (mut latest, mut left, mut buffer) = (Instant::now(), MOST, vec![0; AT_ONCE]);
-    let began = latest;
-    while left > 0
-        && latest.elapsed() < asker.timeout
+    let (began, mut latest, mut patience) = (Instant::now(), Instant::now(), asker.timeout);
+    let (mut heard, mut buffer) = (Vec::new(), vec![0; AT_ONCE]);
+    while heard.len() < MOST
+        && latest.elapsed() < patience
         && began.elapsed() < asker.timeout + LONGEST_ANSWER
         && !asker.stops()
     {
@@ -82,7 +129,7 @@ fn exchange(
                 keep(asker, connection, |connection, maker| {
                     connection.finish(maker, End::Listener)
                 });
-                break;
+                return Ok((heard, Ended::Closed));
             }
             Ok(length) => {
                 let bytes = buffer.get(..length).unwrap_or_default();
@@ -90,24 +137,20 @@ fn exchange(
                     connection.send(maker, End::Listener, bytes)
                 });
                 asker.tell(Said::Answer(server, length));
-                latest = Instant::now();
-                left = left.saturating_sub(length);
+                heard.extend_from_slice(bytes);
+                (latest, patience) = (Instant::now(), rest);
             }
             Err(error) if is_timeout(&error) => {}
             Err(error) if error.kind() == ErrorKind::ConnectionReset => {
                 keep(asker, connection, |connection, maker| {
                     Vec::from_iter(connection.reset(maker, End::Listener))
                 });
-                return Ok(left < MOST);
+                return Ok((heard, Ended::Reset));
             }
             Err(error) => return Err(error),
         }
     }
-    keep(asker, connection, |connection, maker| connection.finish(maker, End::Opener));
-    if left == MOST {
-        asker.tell(Said::Silence(server));
-    }
-    Ok(left < MOST)
+    Ok((heard, Ended::Silent))
 }
 
 /// Records packets of a connection.

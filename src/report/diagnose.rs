@@ -41,8 +41,13 @@ impl DiagnosisReport<'_> {
         if let Some(capture) = self.capture {
             put(out, format_args!("==> {} <==\n", escaped(capture)));
         }
-        let servers = &self.diagnoses.servers;
-        if servers.is_empty() {
+        for (at, master) in self.probed_masters().iter().enumerate() {
+            if at > 0 {
+                out.push(b'\n');
+            }
+            whole_master(master, (terminal, paint), out);
+        }
+        if self.diagnoses.servers.is_empty() && self.probed_masters().is_empty() {
             let text = format!("no server: {}", self.why_none());
             put(out, format_args!("{}\n", hanging(&text, 0, terminal)));
         }
@@ -82,29 +87,21 @@ impl DiagnosisReport<'_> {
         if let Some(capture) = self.capture {
             put(out, format_args!("### {}\n\n", markdown::cell(capture)));
         }
-        if self.diagnoses.servers.is_empty() {
+        for master in self.probed_masters() {
+            let headline = markdown::cell(&headline_of(master)).to_string();
+            markdown_items(&headline, None, master.items.iter().map(|it| (it, advice(it))), out);
+        }
+        if self.diagnoses.servers.is_empty() && self.probed_masters().is_empty() {
             put(out, format_args!("No server: {}.\n", self.why_none()));
         }
         for (at, server) in self.whole().iter().enumerate() {
-            let gap = if at > 0 { "\n" } else { "" };
-            put(out, format_args!("{gap}**{}**\n\n", markdown::cell(&headline(server))));
-            put(out, format_args!("({})\n\n", server.position.says()));
-            put(out, format_args!("| | item | frames | |\n|---|---|---|---|\n"));
-            for item in server.decisive_items() {
-                let advice = advice(item).filter(|_| server.is_advised(item));
-                let advice = advice.map_or(String::new(), |advice| format!(". {advice}"));
-                put(
-                    out,
-                    format_args!(
-                        "| {} | {} | {} | {}{} |\n",
-                        shown(item.verdict),
-                        item.item.does(),
-                        frames(item),
-                        markdown::cell(&item.text),
-                        markdown::cell(&advice),
-                    ),
-                );
+            if at > 0 {
+                out.push(b'\n');
             }
+            let advised = |item| (item, advice(item).filter(|_| server.is_advised(item)));
+            let headline = markdown::cell(&headline(server)).to_string();
+            let items = server.decisive_items().map(advised);
+            markdown_items(&headline, Some(server.position.says()), items, out);
         }
         for server in self.whole() {
             for (at, (master, outcome, text)) in server.other_masters().into_iter().enumerate() {
@@ -145,6 +142,11 @@ impl DiagnosisReport<'_> {
         NO_SERVER.to_owned() + &more
     }
 
+    /// The masters that are shown in full: those that gamewire asked by itself.
+    fn probed_masters(&self) -> &[DiagnosedParty] {
+        if self.diagnoses.of_probe { &self.diagnoses.masters } else { &[] }
+    }
+
     /// The servers that are shown in full.
     fn whole(&self) -> &[DiagnosedServer] {
         let servers = &self.diagnoses.servers;
@@ -160,7 +162,8 @@ impl DiagnosisReport<'_> {
 
     /// The clients and masters that are shown: those with faults, up to a maximum.
     fn parties(&self) -> impl Iterator<Item = &DiagnosedParty> {
-        let all = self.diagnoses.clients.iter().chain(&self.diagnoses.masters);
+        let masters = if self.diagnoses.of_probe { &[] } else { &self.diagnoses.masters[..] };
+        let all = self.diagnoses.clients.iter().chain(masters);
         all.filter(|party| party.outcome() == Outcome::Fault).take(SERVERS)
     }
 
@@ -280,6 +283,52 @@ fn whole(
             put(out, format_args!("\nwith other masters:\n"));
         }
         in_a_line(outcome, &format!("{master}: {headline}"), (terminal, paint), out);
+    }
+}
+
+/// All items of a master.
+fn whole_master(
+    master: &DiagnosedParty,
+    (terminal, paint): (Option<usize>, Paint),
+    out: &mut Vec<u8>,
+) {
+    let headline = hanging(&headline_of(master), 0, terminal);
+    paint.paint(tone(master.outcome()), out, |out| put(out, format_args!("{headline}\n\n")));
+    let wide = |text: fn(&ItemVerdict) -> usize| master.items.iter().map(text).max().unwrap_or(0);
+    let columns = (wide(|item| item.item.does().len()), wide(|item| frames(item).len()));
+    for item in &master.items {
+        one(item, columns, (terminal, paint), out);
+        if let Some(advice) = advice(item).filter(|_| item.verdict == Verdict::No) {
+            put(out, format_args!("     {}\n", hanging(advice, 5, terminal)));
+        }
+    }
+}
+
+/// A table of items with advice, in Markdown.
+fn markdown_items<'i>(
+    headline: &str,
+    position: Option<&str>,
+    items: impl Iterator<Item = (&'i ItemVerdict, Option<&'static str>)>,
+    out: &mut Vec<u8>,
+) {
+    put(out, format_args!("**{headline}**\n\n"));
+    if let Some(position) = position {
+        put(out, format_args!("({position})\n\n"));
+    }
+    put(out, format_args!("| | item | frames | |\n|---|---|---|---|\n"));
+    for (item, advice) in items {
+        let advice = advice.map_or(String::new(), |advice| format!(". {advice}"));
+        put(
+            out,
+            format_args!(
+                "| {} | {} | {} | {}{} |\n",
+                shown(item.verdict),
+                item.item.does(),
+                frames(item),
+                markdown::cell(&item.text),
+                markdown::cell(&advice),
+            ),
+        );
     }
 }
 

@@ -102,6 +102,7 @@ pub(super) static PROTOCOL: Info = Info {
     habits: &[],
     coverage: &Coverage { sentences: 0, crc32: 0, headings: &[], sections: &[] },
     asking: &[],
+    challenge_is_of_port: false,
 };
 
 pub(super) static PLAYER_RESPONSE: Message = message(

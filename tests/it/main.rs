@@ -68,6 +68,7 @@ mod schemas;
 mod scrub;
 mod scrub_canaries;
 mod serve;
+mod serve_everything;
 mod stray_parts;
 mod streams;
 mod summary;

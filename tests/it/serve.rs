@@ -83,7 +83,10 @@ fn play_to_its_end(name: &str) -> (PathBuf, String) {
 }
 
 /// Does this with each item, several at once; returns what it complains about.
-fn each(items: Vec<String>, complaint: impl Fn(&str) -> Option<String> + Sync) -> Vec<String> {
+pub(crate) fn each(
+    items: Vec<String>,
+    complaint: impl Fn(&str) -> Option<String> + Sync,
+) -> Vec<String> {
     let (items, complaints) = (Mutex::new(VecDeque::from(items)), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
@@ -184,11 +187,18 @@ fn a_client_may_ask_in_any_order_and_again() {
 }
 
 #[test]
-fn the_clients_own_timestamp_comes_back() {
+fn the_clients_own_timestamp_comes_back_and_its_challenge_is_its_own() {
     let play = Play { once: false, ..of("gamespy4") };
     serve(play, |server| {
-        let (answer, _) = ask(&client(), server, b"\xFE\xFD\x09\x01\x02\x03\x04");
+        let (one, other) = (client(), client());
+        let (answer, _) = ask(&one, server, b"\xFE\xFD\x09\x01\x02\x03\x04");
         assert_eq!(answer[..5], *b"\x09\x01\x02\x03\x04");
+        // The challenge holds for the port that got it.
+        let info = b"\xFE\xFD\x00\x01\x02\x03\x04\x00\x91\x29\x5B\xFF\xFF\xFF\x01";
+        other.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
+        other.send_to(info, server).expect("it is sent");
+        assert!(other.recv_from(&mut [0; 2048]).is_err());
+        assert_eq!(ask(&one, server, info).0[..5], *b"\x00\x01\x02\x03\x04");
     });
 }
 

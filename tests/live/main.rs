@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod around;
 mod hangup;
 mod live;
 mod metrics;

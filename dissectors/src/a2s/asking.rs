@@ -1,17 +1,18 @@
 //! What a client asks a server.
 
 use super::layout::SINGLE;
-use crate::kit::{Asking, Elsewhere, Inquiry, Transport};
+use crate::kit::{Asking, Elsewhere, Inquiry, Transport, WITH_CHALLENGE};
 
 /// Info first, with the challenge if the server gives one; then the lists, with the challenge that they demand.
 pub(super) static ASKING: &[Asking] = &[Asking {
     name: "a2s",
     transport: Transport::Udp,
     is_usual: true,
+    is_of_master: false,
     questions: &[
-        Inquiry { label: "A2S_INFO", request: info },
-        Inquiry { label: "A2S_PLAYER", request: |answer| list(b'U', answer) },
-        Inquiry { label: "A2S_RULES", request: |answer| list(b'V', answer) },
+        Inquiry { label: "A2S_INFO", request: info, most: WITH_CHALLENGE },
+        Inquiry { label: "A2S_PLAYER", request: |answer| list(b'U', answer), most: WITH_CHALLENGE },
+        Inquiry { label: "A2S_RULES", request: |answer| list(b'V', answer), most: WITH_CHALLENGE },
     ],
     elsewhere: &[Elsewhere::Above(1), Elsewhere::Below(1), Elsewhere::Above(123)],
 }];

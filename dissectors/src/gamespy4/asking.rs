@@ -1,7 +1,7 @@
 //! What a client asks a server.
 
 use super::packet::{CHALLENGE, INFO, MAGIC, decimal};
-use crate::kit::{Asking, Elsewhere, Inquiry, Transport};
+use crate::kit::{Asking, Elsewhere, Inquiry, Transport, WITH_CHALLENGE};
 
 /// Four bytes of the client's choice, which each answer repeats. Minecraft masks them with 0F0F0F0F.
 const TIMESTAMP: [u8; 4] = [1, 2, 3, 4];
@@ -11,7 +11,12 @@ pub(super) static ASKING: &[Asking] = &[Asking {
     name: "gamespy4",
     transport: Transport::Udp,
     is_usual: true,
-    questions: &[Inquiry { label: "GameSpy 4 challenge and info", request: info }],
+    is_of_master: false,
+    questions: &[Inquiry {
+        label: "GameSpy 4 challenge and info",
+        request: info,
+        most: WITH_CHALLENGE,
+    }],
     elsewhere: &[Elsewhere::At(6500)],
 }];
 

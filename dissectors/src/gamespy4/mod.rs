@@ -84,6 +84,7 @@ impl Protocol for GameSpy4 {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
+        challenge_is_of_port: true,
     };
     type Settings = ();
     type Conversation = Conversation;

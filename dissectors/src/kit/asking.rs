@@ -10,6 +10,8 @@ pub struct Asking {
     pub transport: Transport,
     /// It is tried where no protocol is named.
     pub is_usual: bool,
+    /// A master is asked.
+    pub is_of_master: bool,
     /// What is asked, the most important question first.
     pub questions: &'static [Inquiry],
     /// Other ports where a server may be that is silent at the one that is known.
@@ -20,10 +22,16 @@ pub struct Asking {
 pub struct Inquiry {
     /// What is asked, in a few words.
     pub label: &'static str,
-    /// The request after a datagram with these bytes, or the first one after none. `None`: there is nothing more to
-    /// ask.
+    /// The request after an answer with these bytes, or the first one after none. `None`: there is nothing more to
+    /// ask; before any answer, over TCP: the other party speaks first.
     pub request: fn(answer: &[u8]) -> Option<Vec<u8>>,
+    /// Maximum number of requests, where an answer may demand another one for ever.
+    pub most: u32,
 }
+
+/// Requests for an answer that takes a challenge: the first one, and those with a challenge until it is renewed so often
+/// that the server never takes it.
+pub const WITH_CHALLENGE: u32 = 5;
 
 /// Another port of the same host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

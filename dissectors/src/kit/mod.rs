@@ -53,7 +53,7 @@ mod time;
 mod treatment;
 mod tree;
 
-pub use asking::{Asking, Elsewhere, Inquiry};
+pub use asking::{Asking, Elsewhere, Inquiry, WITH_CHALLENGE};
 pub use cause::{Cause, CauseKind, Values};
 pub use counted::counted;
 pub use coverage::Coverage;

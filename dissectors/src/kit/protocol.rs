@@ -111,6 +111,8 @@ pub struct Info {
     pub habits: &'static [Habit],
     /// What a client asks its servers and masters.
     pub asking: &'static [Asking],
+    /// A challenge holds for the port that got it alone, not for all ports of its address.
+    pub challenge_is_of_port: bool,
     /// What covers each statement of its specification.
     pub coverage: &'static Coverage,
 }

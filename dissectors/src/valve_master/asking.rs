@@ -13,7 +13,8 @@ pub(super) static ASKING: &[Asking] = &[Asking {
     name: "valve_master",
     transport: Transport::Udp,
     is_usual: false,
-    questions: &[Inquiry { label: "list of servers", request: list }],
+    is_of_master: true,
+    questions: &[Inquiry { label: "list of servers", request: list, most: u32::MAX }],
     elsewhere: &[],
 }];
 
