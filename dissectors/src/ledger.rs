@@ -39,6 +39,7 @@ pub use loads::{GROUPS, Loads};
 use registrations::Registrations;
 use serde::{Deserialize, Serialize};
 use victims::Victims;
+pub use victims::may_be_answers;
 
 /// A minute, in nanoseconds: so soon after a filtered list, what servers say of themselves is compared with it.
 pub const MINUTE: i64 = 60_000_000_000;
@@ -102,14 +103,14 @@ pub struct AttackOn {
     pub sources: String,
     /// The target: an address, with the port of a server.
     pub target: String,
-    /// What happens to it, as after "it".
-    pub suffers: &'static str,
+    /// What happens to it, as after "it"; `None`: it has many clients, which is no attack.
+    pub suffers: Option<&'static str>,
 }
 
 impl AttackOn {
-    /// The attack in words.
-    pub fn sentence(&self) -> String {
-        format!("{} {}", self.target, self.suffers)
+    /// The attack in words, if it is one.
+    pub fn sentence(&self) -> Option<String> {
+        self.suffers.map(|suffers| format!("{} {suffers}", self.target))
     }
 }
 
@@ -353,15 +354,19 @@ impl Ledger {
             CrossFlowEvent::Queried => self.queried(seen.from, seen.to),
             CrossFlowEvent::Refused => {}
             CrossFlowEvent::Announced(port) => {
-                let end = listed(SocketAddr::new(seen.from.ip(), port));
-                let end = u64::from_ne_bytes(end);
-                if self.has_room(self.announced.len(), |it| it.announced.contains(&end)) {
-                    self.announced.insert(end);
-                }
+                self.knows(listed(SocketAddr::new(seen.from.ip(), port)));
             }
             CrossFlowEvent::HandedOut(challenge, rule, new_for) => {
                 self.handed_out(challenge, (rule, new_for), *basis)
             }
+        }
+    }
+
+    /// This is a game server's port.
+    pub fn knows(&mut self, server: Listed) {
+        let end = u64::from_ne_bytes(server);
+        if self.has_room(self.announced.len(), |it| it.announced.contains(&end)) {
+            self.announced.insert(end);
         }
     }
 
@@ -474,7 +479,7 @@ impl Ledger {
     }
 
     /// The results for everything, together with the load on servers. `is_heard`: packets of this server were
-    /// recorded.
+    /// recorded; with port 0, of this host.
     pub fn review(mut self, loads: Loads, is_heard: impl Fn(SocketAddr) -> bool) -> Review {
         self.elsewhere.hear(&is_heard);
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
@@ -499,7 +504,10 @@ impl Ledger {
         let may_have_asked = elsewhere.may_have_asked();
         self.victims.retain(|address| !may_have_asked(address));
         victims.add(std::mem::take(&mut self.victims), &self.settings);
-        self.full |= victims.review(&self.settings, &mut breaches, &mut kept);
+        // Without any request, only one direction was recorded.
+        let has_requests = loads.has_requests();
+        let is_recorded = |address| has_requests || is_heard(SocketAddr::new(address, 0));
+        self.full |= victims.review(&self.settings, is_recorded, &mut breaches, &mut kept);
         let left_out = loads.review(&known, is_heard, &mut breaches, &mut kept);
         let basis = self.latest.filter(|_| self.full).or(left_out);
         breaches.extend(basis.map(|basis| {

@@ -32,9 +32,12 @@ pub(super) struct RealClient {
     /// The hop limit of the packet that showed it.
     hop_limit: u8,
     pub(super) packets: u64,
-    /// The start of the window, the number of packets in it, and the maximum of all windows.
-    window: (Time, u32),
+    /// The start of the window, the number of packets without and with a challenge in it, and the maximum of all
+    /// windows: a question may take one of each.
+    window: (Time, [u32; 2]),
     most: u32,
+    /// The ports that returned a challenge, a bit each: several programs may share an address.
+    ports: u64,
 }
 
 impl RealClient {
@@ -43,9 +46,10 @@ impl RealClient {
         self.hop_limit.abs_diff(packet.hop_limit) <= WAYS
     }
 
-    /// Whether it sends at most `repeats` requests within the window, or packets of the game.
+    /// Whether each of its programs asks at most `repeats` times within the window, or it sends packets of the game.
     fn is_legitimate(&self, repeats: u32) -> bool {
-        self.most <= repeats || self.proof == Proof::Plays
+        self.most <= repeats.saturating_mul(self.ports.count_ones().max(1))
+            || self.proof == Proof::Plays
     }
 }
 
@@ -72,9 +76,16 @@ impl Clients {
         }
         *room -= 1;
         let SampledPacket { source, hop_limit, .. } = *shown;
-        let window = (Time(i64::MIN), 0);
-        let client = RealClient { proof, hop_limit, packets: 0, window, most: 0 };
+        let window = (Time(i64::MIN), [0; 2]);
+        let client = RealClient { proof, hop_limit, packets: 0, window, most: 0, ports: 0 };
         self.all.entry(source).or_insert(client);
+    }
+
+    /// A real source returned a challenge from this port.
+    pub(super) fn returns(&mut self, source: IpAddr, port: u16) {
+        if let Some(client) = self.all.get_mut(&source) {
+            client.ports |= 1 << (port % 64);
+        }
     }
 
     /// A packet that bears the address of a real source, which may be forged; `window`: the window for
@@ -84,11 +95,13 @@ impl Clients {
             return;
         };
         client.packets += 1;
-        if client.window.1 == 0 || packet.time.since(client.window.0) >= window {
-            client.window = (packet.time, 0);
+        let (begin, counts) = &mut client.window;
+        if *counts == [0; 2] || packet.time.since(*begin) >= window {
+            (*begin, *counts) = (packet.time, [0; 2]);
         }
-        client.window.1 += 1;
-        client.most = client.most.max(client.window.1);
+        let count = &mut counts[usize::from(packet.has_challenge)];
+        *count += 1;
+        client.most = client.most.max(*count);
         if self.packets.len() < MOST && *room > 0 {
             *room -= 1;
             self.packets.push(*packet);
@@ -132,6 +145,7 @@ impl Clients {
                 self.all.entry(source).or_insert(RealClient { packets: 0, most: 0, ..*client });
             mine.packets += client.packets;
             mine.most = mine.most.max(client.most);
+            mine.ports |= client.ports;
         }
         self.packets.extend(&other.packets);
         self.is_cut |= other.is_cut;

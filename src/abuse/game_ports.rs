@@ -40,7 +40,7 @@ impl GamePort {
         room: &mut TargetRoom,
     ) {
         let (from, to) = (event.headers.from, event.headers.to);
-        let packet = SampledPacket::of(event, false);
+        let mut packet = SampledPacket::of(event, false);
         if self.peers.gets(from) {
             let clients = &mut self.target.clients;
             if !clients.has(packet.source) {
@@ -50,7 +50,7 @@ impl GamePort {
             return;
         }
         let what = (id, packet_name(event.bytes));
-        self.target.is_sent(what, to, event.bytes, &packet, room);
+        self.target.is_sent(what, to, event.bytes, &mut packet, room);
     }
 
     /// Whether there are players: it sends packets to some addresses.

@@ -11,6 +11,7 @@ mod filters;
 mod forged;
 mod game_ports;
 mod hosts;
+mod latest;
 mod measure;
 mod omitted;
 mod packet;
@@ -98,7 +99,7 @@ pub struct Abuse {
     servers: Map<Socket, Target>,
     /// Their packets that are no messages of their protocols.
     ports: Map<Socket, GamePort>,
-    /// Ports that servers announce for players, with the servers' protocols.
+    /// Ports that servers announce for players, with the servers' protocols; servers that join masters, or are listed.
     announced: Map<Socket, Option<Id>>,
     /// Masters that get joins and heartbeats.
     masters: Map<Socket, Target>,
@@ -180,8 +181,8 @@ impl Abuse {
 
     /// Whether there was no supported traffic.
     pub fn is_empty(&self) -> bool {
-        let [servers, masters] = [&self.servers, &self.masters].map(|all| all.is_empty());
-        servers && masters && self.victims.is_empty() && self.crashed.is_empty()
+        let has_servers = !self.servers.is_empty() || !self.masters.is_empty();
+        !has_servers && self.ports.is_empty() && self.victims.is_empty() && self.crashed.is_empty()
     }
 
     /// What was left out because of the memory limit.
@@ -219,13 +220,14 @@ impl Abuse {
         let crashes = outline.crashes.filter(|_| !event.is_cut() || outline.last_part.is_some());
         match (message.speaker, message.purpose, crashes) {
             (_, _, Some(rule)) if self.is_toward_server(id, from, to) => {
-                let packet = SampledPacket::of(event, false);
+                let mut packet = SampledPacket::of(event, false);
                 if let Some(senders) = &mut self.senders {
                     senders.crashes(id, SentPacket::of(event, message.label));
                 }
                 let target = entry(&mut self.crashed, to, self.most, &mut self.omitted.victims);
                 if let Some(target) = target {
-                    target.is_sent((Some(id), rule.slug), to, event.bytes, &packet, &mut self.room);
+                    let what = (Some(id), rule.slug);
+                    target.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
                 }
                 // Many of them are a flood, whatever they do to a server.
                 self.of_game(event);
@@ -239,12 +241,14 @@ impl Abuse {
                 Purpose::Join | Purpose::Heartbeat | Purpose::ChallengeResponse | Purpose::Quit,
                 _,
             ) => {
-                let packet = SampledPacket::of(event, false);
+                let port = outline.game_port.unwrap_or(from.port());
+                self.announces(SocketAddr::new(from.ip(), port), None, self.most / 2);
+                let mut packet = SampledPacket::of(event, false);
                 let what = (Some(id), message.label);
                 let master =
                     entry(&mut self.masters, Socket(to), self.most, &mut self.omitted.servers);
                 if let Some(master) = master {
-                    master.is_sent(what, to, event.bytes, &packet, &mut self.room);
+                    master.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
                 }
             }
             _ => self.other(event),
@@ -293,22 +297,25 @@ impl Abuse {
         let is_doubtful =
             self.recent_exchanges.is_doubtful(now) || event.is_cut() && outline.challenge.is_none();
         // Kept even for a server that is not: otherwise, its responses would have no request.
-        let exchange = self.recent_exchanges.entry(from.ip(), to, now);
-        let proof = exchange.asks(outline, &packet, event.headers.hash, is_doubtful);
+        let Some(mut asking) = self.recent_exchanges.entry(from.ip(), to, now) else { return };
+        let proof = asking.exchange.asks(outline, &packet, event.headers.hash, is_doubtful);
         let is_cut = &mut self.omitted.servers;
         let Some(server) = entry(&mut self.servers, Socket(to), self.most, is_cut) else { return };
         self.loads.asks(group(to), label, &event.payload());
         server.costly += u64::from(outline.is_costly);
-        packet = server.is_sent((Some(id), label), to, event.bytes, &packet, &mut self.room);
+        server.is_sent((Some(id), label), to, event.bytes, &mut packet, &mut self.room);
         if let Some(senders) = &mut self.senders {
             senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));
         }
         if !server.clients.has(packet.source) {
-            let Some(proof) = proof else { return exchange.keep(&packet) };
+            let Some(proof) = proof else { return asking.keep(&packet) };
             server.clients.begin(&packet, proof, &mut self.room.clients);
-            for first in exchange.take() {
+            for first in asking.take() {
                 server.clients.see(&first, self.room.window, &mut self.room.packets);
             }
+        }
+        if proof == Some(Proof::Challenge) {
+            server.clients.returns(packet.source, packet.port);
         }
         server.clients.see(&packet, self.room.window, &mut self.room.packets);
     }
@@ -322,19 +329,37 @@ impl Abuse {
             return self.unasked((Some(id), outline.message.label), event);
         };
         exchange.responds(outline);
-        if let Some(port) = outline.game_port.filter(|port| *port != from.port() && *port != 0)
-            && self.announced.len() < self.most
-        {
-            self.announced.insert(Socket(SocketAddr::new(from.ip(), port)), Some(id));
-        }
         let is_unchallenged = !is_challenge && exchange.is_unchallenged(to.port());
-        if is_unchallenged && !exchange.what.is_empty() {
-            let payload = event.payload();
-            self.loads.reflects(group(from), exchange.what, exchange.length, &payload);
+        let (what, length) = (exchange.what, exchange.length);
+        if is_unchallenged && !what.is_empty() {
+            self.loads.reflects(group(from), what, length, &event.payload());
+        }
+        if let Some(port) = outline.game_port.filter(|port| *port != from.port()) {
+            self.announces(SocketAddr::new(from.ip(), port), Some(id), self.most);
+        }
+        if let Some(entries) = outline.list.and_then(|at| event.bytes.get(at..)) {
+            self.lists(entries);
         }
         self.asked_for(to.ip(), None);
         if let Some(server) = self.servers.get_mut(&Socket(from)) {
             server.sends(to.ip(), headers.length.into(), headers.hop_limit, is_challenge);
+        }
+    }
+
+    /// Players join at this port, or a server queries there: packets to it count. `most`: so many such ports are
+    /// kept, because joins may be forged.
+    fn announces(&mut self, server: SocketAddr, id: Option<Id>, most: usize) {
+        if server.port() != 0 && self.announced.len() < most {
+            self.announced.entry(Socket(server)).or_insert(id);
+        }
+    }
+
+    /// A list of servers.
+    fn lists(&mut self, entries: &[u8]) {
+        let (entries, _) = entries.as_chunks::<6>();
+        for [a, b, c, d, port @ ..] in entries {
+            let server = SocketAddr::from(([*a, *b, *c, *d], u16::from_be_bytes(*port)));
+            self.announces(server, None, self.most / 2);
         }
     }
 
@@ -382,7 +407,8 @@ impl Abuse {
             }
             _ => {}
         }
-        victim.is_sent(what, to, event.bytes, &SampledPacket::of(event, false), &mut self.room);
+        let mut packet = SampledPacket::of(event, false);
+        victim.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
     }
 }
 

@@ -52,6 +52,11 @@ impl SampledPacket {
         }
     }
 
+    /// The parts of it that lie farthest apart in memory.
+    pub(super) fn ends(&self) -> (Time, u8) {
+        (self.time, self.head[HEAD - 1])
+    }
+
     /// The beginning of its payload.
     pub(super) fn head(&self) -> &[u8] {
         self.head.get(..self.held.into()).unwrap_or_default()

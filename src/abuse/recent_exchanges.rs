@@ -5,13 +5,13 @@
 //! has been silent longest is forgotten, whatever its hash; from then on, a response without an entry
 //! proves nothing until no forgotten request can be answered any more.
 
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroUsize;
 
-use dissectors::kit::{Host, Outline, Purpose, Seed, Socket, Time};
-use lru::LruCache;
+use dissectors::kit::{Host, Outline, Purpose, Socket, Time};
 
 use super::clients::Proof;
+use super::latest::{HashedKey, Latest};
 use super::packet::SampledPacket;
 
 /// Bytes of memory per exchange.
@@ -50,9 +50,48 @@ pub(super) struct RecentExchange {
     /// The name and the length of the latest request.
     pub(super) length: u32,
     pub(super) what: &'static str,
-    /// The first packets.
-    first: [Option<SampledPacket>; FIRST],
 }
+
+/// Who asks whom.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ExchangeEnds {
+    client: IpAddr,
+    server: IpAddr,
+    port: u16,
+}
+
+impl ExchangeEnds {
+    fn of(client: IpAddr, server: SocketAddr) -> ExchangeEnds {
+        ExchangeEnds { client, server: server.ip(), port: server.port() }
+    }
+}
+
+impl Hash for ExchangeEnds {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match (self.client, self.server) {
+            // They fit in one number.
+            (IpAddr::V4(client), IpAddr::V4(server)) => {
+                let hosts = u128::from(client.to_bits()) << 64 | u128::from(server.to_bits());
+                state.write_u128(hosts << 16 | u128::from(self.port));
+            }
+            (client, server) => {
+                (Host(client), Socket(SocketAddr::new(server, self.port))).hash(state)
+            }
+        }
+    }
+}
+
+/// The requests of a client to a server, and the first packets of these.
+pub(super) struct Asking<'e> {
+    pub(super) exchange: &'e mut RecentExchange,
+    first: &'e mut FirstPackets,
+}
+
+/// The first packets of exchanges, at the same places. They lie apart because they are seldom read.
+#[derive(Default)]
+#[repr(align(64))]
+struct FirstPackets([Option<SampledPacket>; FIRST]);
 
 /// Whether a request returned a challenge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,10 +115,10 @@ enum ResponseState {
     Split,
 }
 
-/// The latest exchanges. Memory is allocated for the first one.
+/// The latest exchanges.
 pub(super) struct RecentExchanges {
-    kept: Option<LruCache<(Host, Socket), RecentExchange, Seed>>,
-    most: NonZeroUsize,
+    kept: Latest<ExchangeEnds, RecentExchange>,
+    first: Vec<FirstPackets>,
     /// Until then, a response may belong to a request that was forgotten.
     doubtful_until: Time,
     /// The shortest time that an exchange was kept after its latest request.
@@ -90,8 +129,8 @@ impl RecentExchanges {
     /// With this memory limit in bytes.
     pub(super) fn new(bytes: usize) -> RecentExchanges {
         RecentExchanges {
-            kept: None,
-            most: NonZeroUsize::MIN.saturating_add((bytes / BYTES).max(FEWEST) - 1),
+            kept: Latest::new((bytes / BYTES).max(FEWEST)),
+            first: Vec::new(),
             doubtful_until: Time(i64::MIN),
             shortest: i64::MAX,
         }
@@ -110,8 +149,8 @@ impl RecentExchanges {
         now: Time,
     ) -> Option<&mut RecentExchange> {
         // A response does not make the client's requests later.
-        let exchange = self.kept.as_mut()?.peek_mut(&(Host(client), Socket(server)))?;
-        (now.since(exchange.last) <= PATIENCE).then_some(exchange)
+        let at = self.kept.find(&self.kept.hashed(ExchangeEnds::of(client, server)))?;
+        self.kept.value(at).filter(|exchange| now.since(exchange.last) <= PATIENCE)
     }
 
     /// The same, or a new one. The client sends a request now.
@@ -120,23 +159,42 @@ impl RecentExchanges {
         client: IpAddr,
         server: SocketAddr,
         now: Time,
-    ) -> &mut RecentExchange {
-        let (most, key) = (self.most, (Host(client), Socket(server)));
-        let kept = self.kept.get_or_insert_with(|| LruCache::with_hasher(most, Seed::default()));
-        if kept.len() >= most.get()
-            && !kept.contains(&key)
-            && let Some((_, oldest)) = kept.peek_lru()
-        {
+    ) -> Option<Asking<'_>> {
+        let ends = self.kept.hashed(ExchangeEnds::of(client, server));
+        let at = match self.kept.find(&ends) {
+            Some(at) => {
+                self.kept.touch(at);
+                at
+            }
+            None => self.begin(ends, now),
+        };
+        let (exchange, first) = (self.kept.value(at)?, self.first.get_mut(at)?);
+        if now.since(exchange.last) > PATIENCE {
+            (*exchange, *first) = (RecentExchange::default(), FirstPackets::default());
+        }
+        exchange.last = now;
+        Some(Asking { exchange, first })
+    }
+
+    /// A new exchange, in the place of the oldest if there is no room for both. Returns its place.
+    fn begin(&mut self, ends: HashedKey<ExchangeEnds>, now: Time) -> usize {
+        if let Some((_, oldest)) = self.kept.replaced() {
             let until = Time(oldest.last.0.saturating_add(PATIENCE));
             self.doubtful_until = self.doubtful_until.max(until);
             self.shortest = self.shortest.min(now.since(oldest.last));
         }
-        let exchange = kept.get_or_insert_mut(key, RecentExchange::default);
-        if now.since(exchange.last) > PATIENCE {
-            *exchange = RecentExchange::default();
+        let at = self.kept.insert(ends);
+        self.kept.value(at).into_iter().for_each(|exchange| exchange.last = now);
+        match self.first.get_mut(at) {
+            Some(first) => *first = FirstPackets::default(),
+            None => self.first.push(FirstPackets::default()),
         }
-        exchange.last = now;
-        exchange
+        // In a flood, what the next one replaces is in no cache: the processor can wait for it meanwhile.
+        if let Some((next, exchange)) = self.kept.replaced() {
+            let packet = self.first.get(next).and_then(|first| first.0[0].as_ref());
+            std::hint::black_box((exchange.last, packet.map(SampledPacket::ends)));
+        }
+        at
     }
 
     /// Whether a response that comes now may belong to a request that was forgotten.
@@ -150,19 +208,21 @@ impl RecentExchanges {
     }
 }
 
-impl RecentExchange {
+impl Asking<'_> {
     /// Stores a packet of it until the source is known to be real.
     pub(super) fn keep(&mut self, packet: &SampledPacket) {
-        if let Some(place) = self.first.iter_mut().find(|place| place.is_none()) {
+        if let Some(place) = self.first.0.iter_mut().find(|place| place.is_none()) {
             *place = Some(*packet);
         }
     }
 
     /// Its stored packets.
     pub(super) fn take(&mut self) -> impl Iterator<Item = SampledPacket> + use<> {
-        std::mem::take(&mut self.first).into_iter().flatten()
+        std::mem::take(&mut self.first.0).into_iter().flatten()
     }
+}
 
+impl RecentExchange {
     /// The client sends a request. Returns what it proves, if anything: forged sources cannot know
     /// what a server sent. `is_doubtful`: earlier requests and challenges may have been forgotten, or the
     /// challenge in this request was cut off.
@@ -235,15 +295,18 @@ mod tests {
         let at = |seconds: i64| Time((1_700_000_000 + seconds) * SECOND);
         let mut is_known = |client, server, now| recent.find(client, server, now).is_some();
         assert!(!is_known(client(1), SERVER, at(0)));
-        recent.entry(client(1), SERVER, at(0)).length = 7;
+        recent.entry(client(1), SERVER, at(0)).unwrap().exchange.length = 7;
         let mut is_known = |client, server, now| recent.find(client, server, now).is_some();
         assert!(is_known(client(1), SERVER, at(20)) && !is_known(client(1), SERVER, at(40)));
         assert!(!is_known(client(1), ([10, 0, 0, 2], 27016).into(), at(1)));
         // It lasts as long as the client sends requests; earlier times count as now.
-        assert_eq!(recent.entry(client(1), SERVER, at(25)).length, 7);
+        let mut length =
+            |seconds| recent.entry(client(1), SERVER, at(seconds)).unwrap().exchange.length;
+        assert_eq!(length(25), 7);
         let mut is_known = |client, server, now| recent.find(client, server, now).is_some();
         assert!(is_known(client(1), SERVER, at(40)) && is_known(client(1), SERVER, at(10)));
-        assert_eq!(recent.entry(client(1), SERVER, at(90)).length, 0, "a new one");
+        let again = recent.entry(client(1), SERVER, at(90)).unwrap();
+        assert_eq!(again.exchange.length, 0, "a new one");
     }
 
     #[test]

@@ -171,15 +171,15 @@ impl Networks {
 }
 
 impl Target {
-    /// A packet was sent to it, of this kind.
+    /// A packet was sent to it, of this kind. The packet gets what only its target shows.
     pub(super) fn is_sent(
         &mut self,
         what: (Option<Id>, &'static str),
         to: SocketAddr,
         bytes: &[u8],
-        packet: &SampledPacket,
+        packet: &mut SampledPacket,
         room: &mut TargetRoom,
-    ) -> SampledPacket {
+    ) {
         let (id, label) = what;
         let time = packet.time;
         self.protocol = self.protocol.or(id);
@@ -201,14 +201,12 @@ impl Target {
         }
         self.window.1 += 1;
         self.most = self.most.max(self.window.1);
-        let mut packet = *packet;
         packet.over_network =
             self.networks.see(packet.source, time, room.lengths, &mut room.networks);
-        self.sample.see(&packet, &mut room.packets);
+        self.sample.see(packet, &mut room.packets);
         if let Some(source) = self.sources.sends(packet.source, &mut room.sources) {
             source.sends(time, packet.hop_limit);
         }
-        packet
     }
 
     /// It sends a packet of this many bytes to a source.

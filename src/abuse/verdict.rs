@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
 use dissectors::kit::{Role, Set, Socket, Time};
-use dissectors::ledger::{Ledger, may_be_players};
+use dissectors::ledger::{Ledger, may_be_answers, may_be_players};
 
 use super::Abuse;
 use super::attack_kind::{AttackKind, kind_of};
@@ -98,7 +98,7 @@ impl Legitimate {
 }
 
 /// What was looked at for attacks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SeenTraffic {
     /// Packets of game servers, of masters, and of those that get responses without a request.
     pub packets: u64,
@@ -110,6 +110,8 @@ pub struct SeenTraffic {
     pub seconds: f64,
     /// Packets toward this game server are a flood, or of players: nothing that it sends was recorded.
     pub one_way: Option<SocketAddr>,
+    /// Responses to this address are an attack, or asked for: no request was recorded.
+    pub one_way_client: Option<IpAddr>,
 }
 
 /// One attack.
@@ -259,7 +261,10 @@ impl Abuse {
         let seconds = self.setting.ledger_settings.abuse.flood_window as f64 / SECOND as f64;
         let one_way = self.ports.iter().filter(|(_, port)| self.is_as_much(port));
         let one_way = one_way.filter(|(at, port)| self.may_be_players(at.0, port));
+        let clients = self.victims.iter().filter(|(_, victim)| self.gets_many(victim));
+        let clients = clients.filter(|(_, victim)| self.may_have_asked(victim));
         SeenTraffic {
+            one_way_client: clients.map(|(address, _)| *address).min(),
             one_way: one_way.map(|(at, _)| at.0).min(),
             packets: self.read,
             highest: highest.map(|(most, at)| (at, most as f64 / seconds)),
@@ -340,10 +345,23 @@ impl Abuse {
     /// Whether an address got many responses. Those of other services must make a flood, because
     /// their requests may be missing from the capture.
     fn is_victim(&self, target: &Target) -> bool {
-        let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
-        let is_ours = target.packets[0].saturating_sub(others) >= CHECKED_FROM
-            && target.most >= self.setting.ledger_settings.abuse.repeats.into();
+        let is_ours = self.gets_many(target) && !self.may_have_asked(target);
         is_ours || self.most_of_flood(target) >= self.setting.ledger_settings.abuse.flood()
+    }
+
+    /// Whether an address got many responses of game servers.
+    fn gets_many(&self, target: &Target) -> bool {
+        let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
+        target.packets[0].saturating_sub(others) >= CHECKED_FROM
+            && target.most >= self.setting.ledger_settings.abuse.repeats.into()
+    }
+
+    /// Whether an address may have asked for the responses that it got, because no request was recorded.
+    fn may_have_asked(&self, target: &Target) -> bool {
+        let repeats = self.setting.ledger_settings.abuse.repeats;
+        self.servers.is_empty()
+            && target.asked_for.is_empty()
+            && may_be_answers(target.most, target.port, target.sources.count_all(), repeats)
     }
 
     /// Networks in which many hosts get requests on the same port, together at the rate of a flood:

@@ -21,7 +21,7 @@ use dissectors::kit::{
     CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleResults,
     SeenMessage, Settings, Severity, Side, Sink, Span, Verdict,
 };
-use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger, LedgerSettings};
+use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger, LedgerSettings, Listed};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
 use crate::capture::Packets;
@@ -88,10 +88,16 @@ pub fn ledger_settings(settings: &Settings, remembered: usize) -> LedgerSettings
     LedgerSettings::of(settings, remembered / 2)
 }
 
-/// The attacks that the traffic of servers proves, a sentence each.
-pub fn attacks(traffic: &Traffic, ledger_settings: LedgerSettings) -> Vec<String> {
+/// The attacks that the traffic of servers proves, a sentence each. `known`: servers, whether they are asked or not.
+pub fn attacks(
+    traffic: &Traffic,
+    ledger_settings: LedgerSettings,
+    known: impl Iterator<Item = Listed>,
+) -> Vec<String> {
     let is_heard = |server| traffic.requests.is_heard(server);
-    let breaches = Ledger::new(ledger_settings).review(traffic.loads.clone(), is_heard).breaches;
+    let mut ledger = Ledger::new(ledger_settings);
+    known.for_each(|server| ledger.knows(server));
+    let breaches = ledger.review(traffic.loads.clone(), is_heard).breaches;
     let attacks = Vec::from_iter(breaches.filter_map(|breach| breach.attack));
     outcome::sentences(attacks.iter())
 }

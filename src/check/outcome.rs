@@ -128,7 +128,7 @@ pub fn gravest_first<'f>(
 
 /// Attacks, a sentence each: one for what several findings show.
 pub(super) fn sentences<'a>(attacks: impl Iterator<Item = &'a AttackOn>) -> Vec<String> {
-    Vec::from_iter(BTreeSet::from_iter(attacks.map(AttackOn::sentence)))
+    Vec::from_iter(BTreeSet::from_iter(attacks.filter_map(AttackOn::sentence)))
 }
 
 impl Outcome {

@@ -155,7 +155,7 @@ impl SummaryConsumer<'_> {
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();
-        let attacks = check::attacks(&read.traffic, self.ledger_settings);
+        let attacks = check::attacks(&read.traffic, self.ledger_settings, summary.known_servers());
         let report = SummaryReport::new(summary, read, capture, shown);
         let mut report = report.with_attacks(attacks);
         let mut bytes = Vec::new();

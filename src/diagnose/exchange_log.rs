@@ -49,22 +49,23 @@ pub(super) struct Exchange {
     /// The server sent a challenge.
     pub(super) is_challenged: bool,
     /// Its number.
-    challenge: Option<i64>,
+    pub(super) challenge: Option<i64>,
     /// The client sent the request again with a challenge.
     pub(super) is_returned: bool,
     /// The latest request has the server's challenge.
-    is_right: bool,
+    pub(super) is_right: bool,
     /// The server answered that with a challenge again.
     pub(super) is_challenged_again: bool,
     /// The latest message is a challenge, and another one followed it at once.
-    is_fresh: bool,
+    pub(super) is_fresh: bool,
     pub(super) is_challenged_twice: bool,
     /// The data that was asked for came.
     pub(super) is_answered: bool,
 }
 
 impl Exchange {
-    fn new(request: Request, gap: Option<i64>) -> Exchange {
+    /// One that begins. `gap`: as in [`Exchange::gap`].
+    pub(super) fn new(request: Request, gap: Option<i64>) -> Exchange {
         Exchange {
             request,
             gap,

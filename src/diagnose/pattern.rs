@@ -337,11 +337,11 @@ mod tests {
             protocol: Id::ALL[0],
             frame: at as u64 + 1,
             time: Time(at * SECOND),
-            asks_for_challenge: false,
+            challenge: None,
             is_query: true,
+            is_wrong: false,
         };
-        let (is_challenged, is_returned) = (false, false);
-        Exchange { request, gap: Some(SECOND), is_challenged, is_returned, is_answered }
+        Exchange { is_answered, ..Exchange::new(request, Some(SECOND)) }
     }
 
     fn cause(exchanges: impl IntoIterator<Item = Exchange>) -> Option<&'static str> {
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(cause(of(&|_| true).into_iter().chain(other)), Some("only_some_kinds_answered"));
         let other = (0..5).map(|at| {
             let mut appended = exchange(1, "info", at, false);
-            appended.request.asks_for_challenge = true;
+            appended.request.challenge = Some(-1);
             appended
         });
         assert_eq!(

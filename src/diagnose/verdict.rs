@@ -9,7 +9,7 @@ use dissectors::kit::{AddressRole, Cause, CauseKind, Item, Role, Time, Values, c
 use super::CapturePosition;
 use super::hosts::Broadcast;
 use super::registration::is_of_registration;
-use crate::abuse::{Attack, Omitted};
+use crate::abuse::{Attack, AttackKind, Omitted};
 use crate::session::{ExchangeCounts, NamedTraffic};
 
 /// Whether a condition is met.
@@ -363,8 +363,23 @@ pub struct Diagnoses {
 }
 
 impl Diagnoses {
+    /// The floods of what is no server here, such as masters: no server's items tell of them.
+    pub fn other_floods(&self) -> impl Iterator<Item = &Attack> {
+        let is_here = |target: &SocketAddr| self.servers.iter().any(|it| it.server == *target);
+        self.attacks.iter().filter(move |attack| {
+            let is_flood = matches!(
+                attack.kind,
+                AttackKind::FloodedServer | AttackKind::FloodedMaster | AttackKind::Transit
+            );
+            is_flood && !attack.targets.iter().any(is_here)
+        })
+    }
+
     /// Whether something is wrong with a server, a client or a master.
     pub fn has_fault(&self) -> bool {
+        if self.other_floods().next().is_some() {
+            return true;
+        }
         let parties = self.clients.iter().chain(&self.masters).map(DiagnosedParty::outcome);
         let mut all = self.servers.iter().map(DiagnosedServer::outcome).chain(parties);
         all.any(|outcome| outcome == Outcome::Fault)

@@ -98,8 +98,8 @@ pub enum Undecided {
     None,
 }
 
-fn hint(id: Id, ports: [u16; 2]) -> Hint {
-    let [from_port, to_port] = ports.map(|port| is_usual_of(id, port));
+fn hint(id: Id, [from, to]: [u16; 2]) -> Hint {
+    let (from_port, to_port) = (is_usual_of(id, from), is_usual_of(id, to));
     Hint { from_port, to_port, ..Hint::default() }
 }
 

@@ -76,13 +76,13 @@ impl<'a> Glance<'a> {
     /// The source and the destination.
     #[inline]
     pub fn hosts(&self) -> [Ipv4Addr; 2] {
-        [26, 30].map(|at| Ipv4Addr::from(self.double(at)))
+        [Ipv4Addr::from(self.double(26)), Ipv4Addr::from(self.double(30))]
     }
 
     /// The source and the destination port, of what is not a fragment.
     #[inline]
     pub fn ports(&self) -> [u16; 2] {
-        [34, 36].map(|at| self.word(at))
+        [self.word(34), self.word(36)]
     }
 
     /// The payload of the datagram or the segment.
@@ -106,7 +106,8 @@ impl<'a> Glance<'a> {
     /// The datagram, the segment or the fragment.
     #[inline]
     pub fn outcome(&self) -> Outcome<'a> {
-        let [source, destination] = self.hosts().map(Into::into);
+        let [source, destination] = self.hosts();
+        let (source, destination) = (source.into(), destination.into());
         let (hop_limit, vlan) = (self.head[22], None);
         let (tags, tunnels) = (LinkTags::default(), Tunnels::default());
         let ip = Ip { source, destination, hop_limit, vlan, tags, tunnels };
@@ -171,8 +172,7 @@ impl<'a> Glance<'a> {
 
     #[inline]
     fn double(&self, at: usize) -> u32 {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|i| self.head[at + i]);
-        u32::from_be_bytes([a, b, c, d])
+        u32::from(self.word(at)) << 16 | u32::from(self.word(at + 2))
     }
 }
 

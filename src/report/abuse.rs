@@ -57,7 +57,8 @@ impl AbuseReport<'_> {
 
     /// That there is no attack, and of how much this is said.
     fn no_attack(&self) -> String {
-        let SeenTraffic { packets, highest, threshold, seconds, one_way } = self.seen;
+        let SeenTraffic { packets, highest, threshold, seconds, one_way, one_way_client } =
+            self.seen;
         let share = percent(packets as f64 / self.packets.max(1) as f64);
         let read = grouped(packets);
         let all = counted(self.packets, "packet");
@@ -74,8 +75,14 @@ impl AbuseReport<'_> {
                  both directions"
             )
         });
+        let client = one_way_client.map_or(String::new(), |address| {
+            format!(
+                "; no request was recorded, so that {address} may have asked for the responses that it gets, or be a \
+                 victim: record both directions"
+            )
+        });
         format!(
-            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{one_way}"
+            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{one_way}{client}"
         )
     }
 

@@ -133,12 +133,17 @@ pub(super) fn headline(attack: &Attack, (span, zone): (String, String)) -> Strin
             format!("{target} {is} flooded with {}", plural(kind))
         }
         AttackKind::Reflector => {
-            format!("{target} {is} made to flood others: it answers {kind}s without a challenge")
+            format!(
+                "{target} {is} made to flood others: it answers {} without a challenge",
+                plural(kind)
+            )
         }
         AttackKind::Victim => {
             format!("{} gets responses that it never asked for: {kind}", target_ip(attack))
         }
-        AttackKind::Transit => format!("an attack on {target} with {kind}s passes this link"),
+        AttackKind::Transit => {
+            format!("an attack on {target} with {} passes this link", plural(kind))
+        }
         AttackKind::CrashAttempt => format!("{target} is sent what crashes servers: {kind}"),
     };
     format!("{what}, {span}{zone}")

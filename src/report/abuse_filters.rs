@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use crate::abuse::{FirewallFilter, Match, RateLimit};
-use crate::text::{grouped, percent};
+use crate::text::{counted, grouped, percent};
 
 /// What follows a filter on a terminal: how to get its text.
 pub(super) const EMITTED: &str = "  (--emit nft)";
@@ -14,7 +14,7 @@ fn dropped(filter: &FirewallFilter) -> String {
     let matches = filter.matches.iter().map(|it| match it {
         Match::HopLimit(limits) => ranged("hop limit", limits),
         Match::Length(lengths) if lengths.start() == lengths.end() => {
-            format!("{} bytes", lengths.start())
+            counted(u64::from(*lengths.start()), "byte")
         }
         Match::Length(lengths) => format!("{} to {} bytes", lengths.start(), lengths.end()),
         Match::MissingChallenge(length) => format!("{length} bytes and no challenge"),

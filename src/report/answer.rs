@@ -39,8 +39,7 @@ impl AnswerTimes {
     /// One attack as `abuse` reports it.
     pub(in crate::report) fn report(self, attack: &Attack) -> AbuseReport<'_> {
         // The line about a capture without attacks is not needed.
-        let seen =
-            SeenTraffic { packets: 0, highest: None, threshold: 0.0, seconds: 0.0, one_way: None };
+        let seen = SeenTraffic::default();
         AbuseReport {
             attacks: std::slice::from_ref(attack),
             capture: None,

@@ -6,8 +6,9 @@ use dissectors::kit::{ItemGroup, Role};
 
 use super::paint::{Paint, Tone};
 use super::{markdown, put};
+use crate::abuse::{Attack, plural};
 use crate::diagnose::{DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
-use crate::text::{counted, escaped, hanging, shortened, width};
+use crate::text::{counted, escaped, grouped, hanging, shortened, width};
 
 /// Maximum number of servers with a line each, in text.
 pub(in crate::report) const SERVERS: usize = 50;
@@ -41,13 +42,17 @@ impl DiagnosisReport<'_> {
         if let Some(capture) = self.capture {
             put(out, format_args!("==> {} <==\n", escaped(capture)));
         }
+        for attack in self.diagnoses.other_floods() {
+            in_a_line(Outcome::Fault, &flooded(attack), (terminal, paint), out);
+        }
         for (at, master) in self.probed_masters().iter().enumerate() {
             if at > 0 {
                 out.push(b'\n');
             }
             whole_master(master, (terminal, paint), out);
         }
-        if self.diagnoses.servers.is_empty() && self.probed_masters().is_empty() {
+        let servers = &self.diagnoses.servers;
+        if servers.is_empty() && self.probed_masters().is_empty() {
             let text = format!("no server: {}", self.why_none());
             put(out, format_args!("{}\n", hanging(&text, 0, terminal)));
         }
@@ -86,6 +91,9 @@ impl DiagnosisReport<'_> {
     pub fn markdown(&self, out: &mut Vec<u8>) {
         if let Some(capture) = self.capture {
             put(out, format_args!("### {}\n\n", markdown::cell(capture)));
+        }
+        for attack in self.diagnoses.other_floods() {
+            put(out, format_args!("**{}**\n\n", markdown::cell(&flooded(attack))));
         }
         for master in self.probed_masters() {
             let headline = markdown::cell(&headline_of(master)).to_string();
@@ -219,6 +227,16 @@ fn in_a_line(
 ) {
     paint.paint(tone(outcome), out, |out| put(out, format_args!("{:<8}", outcome.name())));
     put(out, format_args!("{}\n", hanging(headline, 8, terminal)));
+}
+
+/// A flood of what is no server here.
+fn flooded(attack: &Attack) -> String {
+    let kind = attack.kinds.first().map_or("packets", |(kind, _)| kind);
+    let (target, rate) = (attack.target, grouped(attack.rate[0].round() as u64));
+    format!(
+        "{target}: it is under attack: flooded with {}, {rate} a second; `gamewire abuse` measures the attack",
+        plural(kind),
+    )
 }
 
 /// What is wrong with one of several servers, or may be, and what to do. Returns whether anything is.

@@ -304,7 +304,12 @@ fn heard<S: Sink>(
     }
     match asked.what.status {
         _ if response == ResponseKind::Challenge => {}
-        ChallengeStatus::Issued => rules::own_challenge(kind, sink),
+        ChallengeStatus::Issued => {
+            rules::own_challenge(kind, sink);
+            if !again {
+                sink.serves(payload);
+            }
+        }
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
             let occasion = Occasion::of(payload, cx.flow.evidence(), None);
             rules::accepted(asked, &occasion, guarded, kind, sink);

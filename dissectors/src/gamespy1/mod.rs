@@ -49,7 +49,7 @@ use std::ops::RangeInclusive;
 
 use crate::kit::{
     Claim, Closed, Context, Description, EndOfList, Framed, Group, Hint, Info, Limit, Masters,
-    Outline, Payload, Protocol, Secret, Side, Sink, StreamView, Time, Transport, Unread,
+    Outline, Payload, Protocol, Read, Secret, Side, Sink, StreamView, Time, Transport, Unread,
 };
 
 use decode::MessageKind;
@@ -156,7 +156,9 @@ impl Protocol for GameSpy1 {
         let lists: [&[u8]; 3] = [b"\\players\\", b"\\rules\\", b"\\status\\"];
         let is_costly = lists.iter().any(|query| bytes.starts_with(query));
         let message = MessageKind::of(&words, Transport::Udp, Form::Text).message();
-        Some(Outline { is_costly, game_port: words.hostport, ..Outline::of(message) })
+        let beats_for = |port: Read<&[u8]>| std::str::from_utf8(port.value).ok()?.parse().ok();
+        let game_port = words.hostport.or_else(|| words.heartbeat.and_then(beats_for));
+        Some(Outline { is_costly, game_port, ..Outline::of(message) })
     }
 
     fn is_known_word(text: &[u8]) -> bool {

@@ -9,6 +9,7 @@ use crate::kit::{
 };
 
 use super::codes::{self, RecentChallenges, ValidateResult};
+use super::decode::MessageKind;
 use super::shared::{self, ServerAndMaster, ServerRecord};
 use super::words::{Numbering, TextProperties};
 use super::{GameSpy1, rules};
@@ -102,6 +103,7 @@ pub(super) fn heartbeat<S: Sink>(
     words: &TextProperties<'_>,
     sink: &mut S,
 ) {
+    sink.joins(MessageKind::Heartbeat.message().label, payload);
     let Some((port, game)) = layout(words, sink) else { return };
     let (now, most) = (payload.time, cx.settings.limits.remembered);
     let pair = pair(payload.from, port, payload.to);

@@ -502,7 +502,10 @@ fn answers<S: Sink>(
         sink.reflects(what, asked.mark.length, payload);
     }
     match asked.what.verified {
-        Some(true) => rules::right_challenge_answered(sink),
+        Some(true) => {
+            rules::right_challenge_answered(sink);
+            sink.serves(payload);
+        }
         _ if kind == PacketKind::Info => accepted(cx, &asked, payload, sink),
         _ => {}
     }

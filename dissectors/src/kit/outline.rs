@@ -15,8 +15,10 @@ pub struct Outline {
     pub crashes: Option<&'static Rule>,
     /// It requests the players or rules of a server, whose lists take more work than its name.
     pub is_costly: bool,
-    /// The port that a server's response announces for players.
+    /// The port that a server's response announces for players, or its heartbeat for queries.
     pub game_port: Option<u16>,
+    /// Of a list of servers: where its entries begin, each four bytes of IPv4 address and two of port.
+    pub list: Option<usize>,
 }
 
 impl Outline {
@@ -29,6 +31,7 @@ impl Outline {
             crashes: None,
             is_costly: false,
             game_port: None,
+            list: None,
         }
     }
 }

@@ -110,6 +110,9 @@ pub trait Sink {
     /// The message is a request of this kind to a server. Called for every packet, also repeats.
     #[inline(always)]
     fn asks(&mut self, _: &'static str, _: &Payload<'_>) {}
+    /// The message is a join or a heartbeat to a master. Called for every packet, also repeats.
+    #[inline(always)]
+    fn joins(&mut self, _: &'static str, _: &Payload<'_>) {}
     /// The packet is no message of a supported protocol, or goes to a server and asks for nothing: many such are a
     /// flood.
     #[inline(always)]
@@ -118,6 +121,9 @@ pub trait Sink {
     /// had no challenge from the server.
     #[inline(always)]
     fn reflects(&mut self, _: &'static str, _: u32, _: &Payload<'_>) {}
+    /// The message answers a request that returned the server's challenge: its sender is who it says.
+    #[inline(always)]
+    fn serves(&mut self, _: &Payload<'_>) {}
     /// The current message answers this request.
     #[inline(always)]
     fn answers(&mut self, _: Reply) {}

@@ -62,6 +62,8 @@ pub(super) struct LoadTerms {
     pub(super) least: u64,
     /// The window in which responses to one source are counted, in tenths of a second.
     pub(super) window: u32,
+    /// How often a client may ask within that.
+    pub(super) repeats: u32,
 }
 
 /// The remaining room of a group.
@@ -80,6 +82,8 @@ pub(super) struct DetailedLoad {
     pub(super) requests: u64,
     /// Counts by kind of request.
     pub(super) asked: Vec<(Name, u64)>,
+    /// Requests of clients that returned their challenges, and ask no faster than clients do.
+    pub(super) proven: u64,
     /// Responses without a challenge, the bytes of their requests, and their own bytes.
     pub(super) responses: u64,
     pub(super) bytes_to: u64,
@@ -134,6 +138,14 @@ impl Load {
             settings,
             room,
         );
+    }
+
+    /// The server responds to a request that returned its challenge.
+    pub(super) fn serves(&mut self, payload: &Payload<'_>, settings: &LoadTerms) {
+        // A brief load is small anyway.
+        if let Load::Detailed(detailed) = self {
+            detailed.serves(payload.to.ip(), payload.time, settings);
+        }
     }
 
     fn takes(
@@ -268,11 +280,22 @@ impl DetailedLoad {
         }
     }
 
+    /// The server responds to this client, which returned its challenge.
+    fn serves(&mut self, client: IpAddr, now: Time, settings: &LoadTerms) {
+        /// The request that drew the challenge, and the one that returned it.
+        const REQUESTS: u64 = 2;
+        let source = self.sources.known(client);
+        if source.is_none_or(|source| source.is_proven(now, settings.window) <= settings.repeats) {
+            self.proven += REQUESTS;
+        }
+    }
+
     /// Adds the requests of another group of hosts.
     pub(super) fn add(&mut self, other: DetailedLoad) {
         self.first = earlier(self.first, other.first);
         self.last = self.last.max(other.last);
         self.requests += other.requests;
+        self.proven += other.proven;
         for (name, times) in other.asked {
             add_count(&mut self.asked, name, times);
         }
@@ -392,7 +415,7 @@ mod tests {
     /// Compact counting gives the same result as detailed counting from the first request on.
     #[test]
     fn brief_and_detailed_counts_agree() {
-        let settings = LoadTerms { bucket: 500_000_000, least: 1, window: 600 };
+        let settings = LoadTerms { bucket: 500_000_000, least: 1, window: 600, repeats: 20 };
         let (client, server) =
             ("10.0.0.1:50000".parse().unwrap(), "10.0.0.2:27015".parse().unwrap());
         let send = |from, to, ms: i64, bytes| Payload {

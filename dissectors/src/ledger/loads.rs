@@ -48,6 +48,8 @@ pub struct Loads {
 #[derive(Clone, Serialize, Deserialize)]
 struct HostGroup {
     servers: Map<Socket, Load>,
+    /// How many of the requests are joins and heartbeats, which ask for nothing.
+    joins: Map<Socket, u64>,
     /// Packets that are no messages.
     others: OtherPackets,
     room: GroupRoom,
@@ -70,6 +72,7 @@ impl Loads {
         let room = || GroupRoom { sources: most, buckets: most };
         let group = |_| HostGroup {
             servers: Map::default(),
+            joins: Map::default(),
             others: OtherPackets::default(),
             room: room(),
             room_of_others: room(),
@@ -79,6 +82,7 @@ impl Loads {
             bucket: (abuse.flood_window / BUCKETS as i64).max(1),
             least: abuse.flood() / SHARE,
             window: tenths(Time(abuse.repeat_window)),
+            repeats: abuse.repeats,
         };
         let (groups, more) = (std::array::from_fn(group), Vec::new());
         Loads { groups, more, most: most.min(SERVERS), abuse, settings }
@@ -101,6 +105,15 @@ impl Loads {
         }
     }
 
+    /// A join or a heartbeat to a master: a request that asks for nothing.
+    pub fn joins(&mut self, group: usize, what: &'static str, payload: &Payload<'_>) {
+        self.asks(group, what, payload);
+        let Some(group) = self.groups.get_mut(group % GROUPS) else { return };
+        if group.servers.contains_key(&Socket(payload.to)) {
+            *group.joins.entry(Socket(payload.to)).or_default() += 1;
+        }
+    }
+
     /// A server responds without a challenge to a request of this kind and length.
     pub fn reflects(
         &mut self,
@@ -115,6 +128,15 @@ impl Loads {
         };
         if let Some(load) = servers.get_mut(&Socket(payload.from)) {
             load.reflects(what, asked, payload, &settings, room);
+        }
+    }
+
+    /// A server responds to a request that returned its challenge.
+    pub fn serves(&mut self, group: usize, payload: &Payload<'_>) {
+        let settings = self.settings;
+        let Some(HostGroup { servers, .. }) = self.groups.get_mut(group % GROUPS) else { return };
+        if let Some(load) = servers.get_mut(&Socket(payload.from)) {
+            load.serves(payload, &settings);
         }
     }
 
@@ -139,6 +161,11 @@ impl Loads {
         self.more.extend(other.more);
     }
 
+    /// Whether there are requests to servers.
+    pub(super) fn has_requests(&self) -> bool {
+        self.groups.iter().chain(&self.more).any(|group| !group.servers.is_empty())
+    }
+
     /// Whether some requests did not fit.
     pub fn is_cut(&self) -> bool {
         self.groups.iter().chain(&self.more).any(|group| group.left_out.is_some())
@@ -159,10 +186,15 @@ impl Loads {
         {
             *requests.entry(*server).or_default() += load.requests();
         }
+        let mut asked = requests.clone();
+        for (master, joins) in self.groups.iter().chain(&self.more).flat_map(|group| &group.joins) {
+            asked.entry(*master).and_modify(|asked| *asked = asked.saturating_sub(*joins));
+        }
+        asked.retain(|_, asked| *asked > 0);
         let mut all: Map<Socket, DetailedLoad> = Map::default();
         let mut ports: Map<Socket, PortLoad> = Map::default();
         let is_server = |port: &Socket| {
-            requests.contains_key(port) || known.contains(&u64::from_ne_bytes(listed(port.0)))
+            asked.contains_key(port) || known.contains(&u64::from_ne_bytes(listed(port.0)))
         };
         let mut left_out = None;
         for group in self.groups.iter_mut().chain(&mut self.more) {
@@ -184,7 +216,7 @@ impl Loads {
         });
         let mut flooded = Vec::from_iter(flooded);
         flooded.sort_unstable_by_key(|(server, ..)| *server);
-        let checked = requests.iter().filter(|(_, requests)| **requests >= CHECKED_FROM);
+        let checked = asked.iter().filter(|(_, asked)| **asked >= CHECKED_FROM);
         let passed = checked
             .filter(|(server, _)| flooded.binary_search_by_key(&server.0, |it| it.0).is_err());
         let times = passed.count() as u64;
@@ -193,7 +225,7 @@ impl Loads {
             // Otherwise, it is traffic in one direction, of players or of an attack.
             let is_proven = !flood.may_be_players || is_heard(server);
             let evidence = Evidence { lost: !is_proven, ..Evidence::default() };
-            let attack = AttackOn { sources, target: server.to_string(), suffers: FLOODED };
+            let attack = AttackOn { sources, target: server.to_string(), suffers: Some(FLOODED) };
             let detail = Detail::Text(flood.detail);
             CrossFlowBreach {
                 attack: is_proven.then_some(attack),
@@ -203,7 +235,8 @@ impl Loads {
         let mut all = Vec::from_iter(all);
         all.sort_unstable_by_key(|(server, _)| server.0);
         for (Socket(server), mut load) in all {
-            self.check(server, &mut load, breaches, kept);
+            let is_asked = asked.get(&Socket(server)).is_some_and(|asked| *asked >= CHECKED_FROM);
+            self.check(server, &mut load, is_asked, breaches, kept);
         }
         left_out
     }
@@ -212,6 +245,7 @@ impl Loads {
         &self,
         server: SocketAddr,
         load: &mut DetailedLoad,
+        is_asked: bool,
         breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) {
@@ -232,11 +266,13 @@ impl Loads {
                 }),
             }
         };
-        check(&SEC006, FLOODED, basis, Role::Client, flooded);
+        // A crowd that returns its challenges is no attack, however large it is.
+        let is_attack = load.requests.saturating_sub(load.proven) >= self.abuse.flood();
+        check(&SEC006, is_attack.then_some(FLOODED), basis, Role::Client, flooded);
         let seen = SeenMessage { mark, from: to, to: from };
         // Without some of the sources, it is unknown how many never continue.
-        if reflected.is_some() || !load.sources.is_cut {
-            let suffers = "is misused to flood others";
+        if is_asked && (reflected.is_some() || !load.sources.is_cut) {
+            let suffers = Some("is misused to flood others");
             check(&SEC005, suffers, Basis { seen, ..basis }, Role::Server, reflected);
         }
     }

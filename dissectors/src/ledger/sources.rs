@@ -39,6 +39,8 @@ pub(super) struct SampledSource {
     /// The current window for counting responses, and the responses in it by kind of request.
     window: u32,
     served: [u16; KINDS],
+    /// Responses to requests that returned a challenge, in the same window.
+    proven: u16,
 }
 
 /// A time in tenths of a second. It wraps after 13 years.
@@ -92,6 +94,7 @@ impl SourceSample {
                     is_served: false,
                     window: first,
                     served,
+                    proven: 0,
                 };
                 self.sample.insert(at, source);
                 at
@@ -174,13 +177,25 @@ impl SampledSource {
     /// Counts a response without a challenge. Returns the number of these within the window.
     pub(super) fn is_answered(&mut self, kind: usize, now: Time, window: u32) -> u32 {
         self.is_served = true;
-        let now = tenths(now);
-        if now.saturating_sub(self.window) >= window {
-            (self.window, self.served) = (now, [0; KINDS]);
-        }
+        self.go_on(now, window);
         let Some(served) = self.served.get_mut(kind) else { return 0 };
         *served = served.saturating_add(1);
         (*served).into()
+    }
+
+    /// Counts a response to a request that returned a challenge. Returns the number of these within the window.
+    pub(super) fn is_proven(&mut self, now: Time, window: u32) -> u32 {
+        self.go_on(now, window);
+        self.proven = self.proven.saturating_add(1);
+        self.proven.into()
+    }
+
+    /// Begins a new window, if this time is not in the current one.
+    fn go_on(&mut self, now: Time, window: u32) {
+        let now = tenths(now);
+        if now.saturating_sub(self.window) >= window {
+            (self.window, self.served, self.proven) = (now, [0; KINDS], 0);
+        }
     }
 }
 

@@ -5,10 +5,19 @@ use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 
 use super::loads::CHECKED_FROM;
-use super::sources::SourceSample;
+use super::sources::{KINDS, SourceSample};
 use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, LedgerSettings};
 use crate::abuse_rules::SEC005;
 use crate::kit::{Evidence, Role, SeenMessage, Time};
+
+/// The first port that programs use to ask: those below are of services, which ask for nothing.
+const OF_CLIENTS: u16 = 1024;
+
+/// Whether a client may get so many responses within a window, at this port, that asks so many servers no faster than
+/// clients do: each for at most `repeats` of a kind.
+pub fn may_be_answers(most: u64, port: u16, servers: u64, repeats: u32) -> bool {
+    port >= OF_CLIENTS && most <= servers.max(1).saturating_mul(u64::from(repeats) * KINDS as u64)
+}
 
 /// The receivers of unsolicited responses.
 #[derive(Default)]
@@ -87,10 +96,12 @@ impl Victims {
         }
     }
 
-    /// The results. Returns whether there was no room for some.
+    /// The results. `is_recorded`: what this address asks would be in the recording. Returns whether there was no
+    /// room for some.
     pub(super) fn review(
         &mut self,
         settings: &LedgerSettings,
+        is_recorded: impl Fn(IpAddr) -> bool,
         breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) -> bool {
@@ -113,12 +124,17 @@ impl Victims {
                 latest.mark.time.utc(),
             );
             let basis = Basis { seen: latest, flow: 0, began: true, lossy: false };
-            let (evidence, detail) = (Evidence::default(), Detail::Text(detail));
+            // Otherwise, it may have asked in the direction that is missing.
+            let servers = reflectors.estimate(reflectors.len());
+            let is_proven = is_recorded(address)
+                || !may_be_answers(most, latest.to.port(), servers, settings.abuse.repeats);
+            let evidence = Evidence { lost: !is_proven, ..Evidence::default() };
+            let detail = Detail::Text(detail);
             breaches.push(CrossFlowBreach {
-                attack: Some(AttackOn {
+                attack: is_proven.then(|| AttackOn {
                     sources: reflectors.count(),
                     target: address.to_string(),
-                    suffers: "gets many responses that it did not ask for",
+                    suffers: Some("gets many responses that it did not ask for"),
                 }),
                 ..CrossFlowBreach::of(rule, evidence, basis, Role::Server, detail)
             });

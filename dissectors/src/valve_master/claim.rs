@@ -48,9 +48,13 @@ const fn weak(so: bool) -> Claim {
 pub(super) fn opens(bytes: &[u8]) -> bool {
     match bytes {
         [b'1', rest @ ..] => seed(rest) == Some(ZERO),
-        [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => true,
-        _ => false,
+        _ => is_join(bytes),
     }
+}
+
+/// A join, of Source or of Xash3D's dialect.
+pub(super) fn is_join(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _])
 }
 
 /// The address after which a query continues: the terminated IP:Port after the region byte.

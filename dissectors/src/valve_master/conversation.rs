@@ -198,12 +198,11 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
             let due = is_valid && !payload.lost;
             let server_challenge =
                 (!payload.lost).then_some(server_challenge.map(u32::to_ne_bytes));
-            sink.asks(JOIN.label, payload);
             join(cx, payload, Join { mark: payload.mark().into(), server_challenge, due }, sink);
         }
         MessageSummary::Challenge { value } => challenge(cx, payload, value, sink),
         MessageSummary::Info(summary) => {
-            sink.asks(CHALLENGE_RESPONSE.label, payload);
+            sink.joins(CHALLENGE_RESPONSE.label, payload);
             info(cx, payload, &summary, sink);
         }
         MessageSummary::Quit { form } => quit(cx, payload, form, sink),
@@ -423,6 +422,7 @@ fn give_up<S: Sink>(
 }
 
 fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut S) {
+    sink.joins(JOIN.label, payload);
     let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
     let joined = if cx.conversation.is_silent() {
         cx.conversation.0 = State::Join(join);

@@ -142,8 +142,11 @@ impl Protocol for ValveMaster {
     fn outline(bytes: &[u8]) -> Option<Outline> {
         match bytes {
             [b'1', ..] => Some(Outline::of(&messages::QUERY)),
-            [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => Some(Outline::of(&messages::REPLY)),
-            [b'q', ..] => Some(Outline::of(&messages::JOIN)),
+            [0xFF, 0xFF, 0xFF, 0xFF, b'f', _, ..] => {
+                Some(Outline { list: Some(6), ..Outline::of(&messages::REPLY) })
+            }
+            [0xFF, 0xFF, 0xFF, 0xFF, b'f'] => Some(Outline::of(&messages::REPLY)),
+            _ if claim::is_join(bytes) => Some(Outline::of(&messages::JOIN)),
             [b'0', b'\n' | b'\\', ..] => Some(Outline::of(&messages::CHALLENGE_RESPONSE)),
             [b'b', ..] => Some(Outline::of(&messages::QUIT)),
             _ => None,

@@ -200,7 +200,8 @@ impl Session {
         if glance.is_fragment() {
             return self.outcome(&glance.outcome(), time, Recorded::Here, 0, recorder);
         }
-        let [source, destination] = glance.hosts().map(IpAddr::from);
+        let [source, destination] = glance.hosts();
+        let (source, destination) = (IpAddr::V4(source), IpAddr::V4(destination));
         if let Some(shard) = self.range.place_of(source, destination) {
             let transport = if glance.is_udp() { Transport::Udp } else { Transport::Tcp };
             // The key is made from values in registers, not from the outcome that was just written:

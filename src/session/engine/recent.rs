@@ -25,14 +25,21 @@ const HEAD: usize = 32;
 /// is a duplicate.
 const DOUBLED: i64 = 1_000_000_000;
 
-/// The properties of a datagram that identify it.
+/// The datagrams of a bucket. A search looks at hashes and packets, which are in one cache line.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(128))]
+struct Bucket {
+    /// Hashes of the addresses, the ports and all their bytes.
+    hashes: [u64; WAYS],
+    /// The packets; 0: empty.
+    frames: [u64; WAYS],
+    more: [RecentDatagram; WAYS],
+}
+
+/// Further properties of a datagram that identify it.
 #[derive(Clone, Copy, Default)]
 struct RecentDatagram {
-    /// A hash of the addresses, the ports and all its bytes.
-    hash: u64,
     time: Time,
-    /// The packet; 0: empty.
-    frame: u64,
     /// A hash of the addresses, the ports, the length and the first bytes.
     head: u32,
     /// The IPv4 identification, or [`RecentDatagram::NONE`] if it identifies nothing.
@@ -41,6 +48,25 @@ struct RecentDatagram {
 
 impl RecentDatagram {
     const NONE: u32 = u32::MAX;
+}
+
+impl Bucket {
+    /// The packets, hashes and further properties of its datagrams.
+    #[inline]
+    fn datagrams(&self) -> impl Iterator<Item = (u64, u64, &RecentDatagram)> {
+        let known = self.frames.iter().zip(&self.hashes).zip(&self.more);
+        known.map(|((frame, hash), more)| (*frame, *hash, more)).filter(|(frame, ..)| *frame > 0)
+    }
+
+    /// Puts a datagram in the place of the oldest.
+    #[inline]
+    fn replace(&mut self, frame: u64, hash: u64, more: RecentDatagram) {
+        let places = self.frames.iter_mut().zip(&mut self.hashes).zip(&mut self.more);
+        if let Some(oldest) = places.min_by_key(|((frame, _), _)| **frame) {
+            let ((old_frame, old_hash), old) = oldest;
+            (*old_frame, *old_hash, *old) = (frame, hash, more);
+        }
+    }
 }
 
 /// The latest packet with some addresses, ports and identification.
@@ -70,7 +96,7 @@ const PLACES: FixedState = FixedState::with_seed(0x6761_6D65_7769_7265);
 #[derive(Default)]
 pub(super) struct RecentDatagrams {
     seed: Seed,
-    buckets: Box<[[RecentDatagram; WAYS]]>,
+    buckets: Box<[Bucket]>,
     headers: Box<[RecentHeader]>,
 }
 
@@ -103,26 +129,24 @@ impl RecentDatagrams {
     #[inline]
     fn put(&mut self, sent: &SentDatagram<'_>, head: u64) -> Option<u64> {
         if self.buckets.is_empty() {
-            self.buckets = vec![[RecentDatagram::default(); WAYS]; BUCKETS].into();
+            self.buckets = vec![Bucket::default(); BUCKETS].into();
             self.headers = vec![RecentHeader::default(); BUCKETS].into();
         }
         let hash = sent.hash ^ ends(&self.seed, sent.key);
         let identification = sent.identification.map_or(RecentDatagram::NONE, u32::from);
         let window = if sent.identification.is_some() { DOUBLED } else { Time::MOMENT };
         let bucket = self.buckets.get_mut(head as usize % BUCKETS)?;
-        let same = |entry: &&RecentDatagram| {
-            entry.frame > 0
-                && entry.hash == hash
-                && entry.identification == identification
-                && sent.time.since(entry.time) <= window
-        };
-        if let Some(first) = bucket.iter().find(same) {
-            return Some(first.frame);
+        let mut same = bucket.datagrams().filter(|(_, known, more)| {
+            *known == hash
+                && more.identification == identification
+                && sent.time.since(more.time) <= window
+        });
+        if let Some((first, ..)) = same.next() {
+            return Some(first);
         }
-        if let Some(oldest) = bucket.iter_mut().min_by_key(|entry| entry.frame) {
-            let (time, frame, head) = (sent.time, sent.frame, (head >> 32) as u32);
-            *oldest = RecentDatagram { hash, time, frame, head, identification };
-        }
+        drop(same);
+        let more = RecentDatagram { time: sent.time, head: (head >> 32) as u32, identification };
+        bucket.replace(sent.frame, hash, more);
         None
     }
 
@@ -140,14 +164,13 @@ impl RecentDatagrams {
         let hash = self.hash(quote.bytes) ^ ends(&self.seed, key);
         let identification = quote.identification.map_or(RecentDatagram::NONE, u32::from);
         let is_whole = quote.bytes.len() >= quote.length;
-        let same = |entry: &&RecentDatagram| {
-            entry.frame > 0
-                && entry.head == (head >> 32) as u32
-                && entry.identification == identification
-                && (!is_whole || entry.hash == hash)
+        let same = |(_, known, more): &(u64, u64, &RecentDatagram)| {
+            more.head == (head >> 32) as u32
+                && more.identification == identification
+                && (!is_whole || *known == hash)
         };
         let bucket = self.buckets.get(head as usize % BUCKETS)?;
-        bucket.iter().filter(same).map(|entry| entry.frame).max()
+        bucket.datagrams().filter(same).map(|(frame, ..)| frame).max()
     }
 
     /// A hash of the bytes of a datagram.
@@ -302,6 +325,6 @@ mod tests {
         }
         assert_eq!((recent.buckets.len(), recent.headers.len()), (BUCKETS, BUCKETS));
         assert_eq!(note(&mut recent, &99_999u64.to_be_bytes(), None, 100_000, 0), Some(99_999));
-        assert_eq!(size_of::<RecentDatagram>(), 32);
+        assert_eq!(size_of::<Bucket>(), 128);
     }
 }

@@ -151,6 +151,12 @@ impl<F: FieldSink> Sink for Recorder<F> {
         }
     }
     #[inline]
+    fn joins(&mut self, what: &'static str, payload: &Payload<'_>) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.loads.joins(group_of(payload), what, payload);
+        }
+    }
+    #[inline]
     fn other_packet(&mut self, payload: &Payload<'_>) {
         if let Some(traffic) = &mut self.traffic {
             traffic.loads.other(group_of(payload), payload);
@@ -160,6 +166,12 @@ impl<F: FieldSink> Sink for Recorder<F> {
     fn reflects(&mut self, what: &'static str, asked: u32, payload: &Payload<'_>) {
         if let Some(traffic) = &mut self.traffic {
             traffic.loads.reflects(group_of(payload), what, asked, payload);
+        }
+    }
+    #[inline]
+    fn serves(&mut self, payload: &Payload<'_>) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.loads.serves(group_of(payload), payload);
         }
     }
     #[inline]

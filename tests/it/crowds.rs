@@ -1,0 +1,100 @@
+//! Many clients of one server that ask as clients do are no attack, however fast they are together; and answers to
+//! requests that were not recorded are none.
+
+use captures::wire::{Capture, Datagram, Link, START};
+use serde_json::Value;
+
+use crate::support::gamewire;
+use crate::support::project::Project;
+
+const SERVER: &str = "23.17.34.51:27015";
+const INFO: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+const CHALLENGE: &[u8] = b"\xFF\xFF\xFF\xFFA\x01\x02\x03\x04";
+const ANSWER: &[u8] = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
+
+/// 2,000 clients ask for info once a second, and get a challenge; they return it, or do not.
+fn crowd(returns: bool) -> Capture {
+    let mut capture = Capture::new(Link::Ethernet);
+    for nth in 0..16_000_u64 {
+        let client = format!("11.{}.{}.7:50000", nth % 2_000 / 200, nth % 200);
+        let challenged = [INFO, &CHALLENGE[5..]].concat();
+        let all: [(&str, &str, &[u8]); 4] = [
+            (&client, SERVER, INFO),
+            (SERVER, &client, CHALLENGE),
+            (&client, SERVER, &challenged),
+            (SERVER, &client, ANSWER),
+        ];
+        // What is repeated within a second is a copy.
+        let packets = if returns { &all[..] } else { &all[..2] };
+        for (step, (from, to, bytes)) in (0..).zip(packets) {
+            let at = START.after(nth * 500_500 + step * 20_000);
+            capture.push(at, &Datagram::new(from, to, bytes).packet());
+        }
+    }
+    capture
+}
+
+fn run(command: &str, file: &str) -> String {
+    gamewire([command, "--no-config", file]).out
+}
+
+#[test]
+fn clients_that_return_their_challenges_are_no_attack_however_many_they_are() {
+    for returns in [true, false] {
+        let (_project, file) = Project::of_capture(crowd(returns).pcap());
+        assert_eq!(run("abuse", &file).starts_with("no attack"), returns);
+        let checked = run("check", &file);
+        // The rule says so, whoever asks; and no single client is at fault.
+        let rule = |code: &str| checked.lines().find(|line| line.starts_with(code)).unwrap();
+        assert!(rule("SEC006").contains(" fail "), "{checked}");
+        assert!(!checked.contains("SEC007"), "{checked}");
+        assert!(checked.contains("sources toward 23.17.34.51:27015"), "{checked}");
+        assert_eq!(checked.contains("UNDER ATTACK"), !returns, "{checked}");
+        let summary = run("summary", &file);
+        assert_eq!(summary.contains("Under attack"), !returns, "{summary}");
+        let report = gamewire(["diagnose", "--no-config", "--format", "json", &file]).out;
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let items = report["servers"][0]["items"].as_array().unwrap();
+        let is_attack = |item: &Value| item["item"] == "attack.none" && item["verdict"] == "no";
+        assert_eq!(items.iter().any(is_attack), !returns, "{report:#}");
+    }
+}
+
+/// So many answers of so many servers to an address, 10 ms apart; with a request to another server, or without.
+fn answers(count: u64, servers: u64, is_heard: bool) -> Capture {
+    let (mut capture, client) = (Capture::new(Link::Ethernet), "198.51.100.7:50000");
+    for nth in 0..count {
+        let server = format!("203.0.113.{}:27015", nth % servers);
+        let named = [&ANSWER[..6], nth.to_string().as_bytes(), &ANSWER[7..]].concat();
+        let at = START.after(nth * 10_000_000);
+        capture.push(at, &Datagram::new(&server, client, &named).packet());
+    }
+    if is_heard {
+        let at = START.after_ms(60_000);
+        capture.push(at, &Datagram::new(client, "203.0.114.1:27015", INFO).packet());
+    }
+    capture
+}
+
+#[test]
+fn answers_without_requests_prove_nothing_where_no_request_was_recorded() {
+    // One direction; both; more than clients ask for.
+    for (count, servers, is_heard) in
+        [(20, 1, false), (60, 3, false), (20, 1, true), (500, 2, false)]
+    {
+        let is_open = count < 500 && !is_heard;
+        let (_project, file) = Project::of_capture(answers(count, servers, is_heard).pcap());
+        let checked = run("check", &file);
+        let rule = checked.lines().find(|line| line.starts_with("SEC005")).unwrap();
+        let verdict = if is_open { " inconclusive " } else { " fail " };
+        assert!(rule.contains(verdict), "{count} {servers} {is_heard}: {checked}");
+        assert_eq!(checked.contains("UNDER ATTACK"), !is_open, "{checked}");
+        let found = run("abuse", &file);
+        assert_eq!(
+            found.starts_with("no attack"),
+            is_open,
+            "{count} {servers} {is_heard}: {found}"
+        );
+        assert_eq!(found.contains("record both directions"), is_open, "{found}");
+    }
+}
