@@ -13,8 +13,7 @@ const PLAYERS: &str = "FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5";
 fn diagnosed(script: &str) -> (u8, Value) {
     let (_project, file) = Project::of_script(script, &Setting::udp(27015));
     let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
-    let code = u8::try_from(run.code).unwrap();
-    (code, serde_json::from_str(&run.out).unwrap())
+    (run.code, serde_json::from_str(&run.out).unwrap())
 }
 
 /// The verdict and the cause of an item of a party, by the start of its address.

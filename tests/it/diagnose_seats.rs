@@ -131,7 +131,7 @@ fn a_flood_of_joins_at_a_master_is_found() {
         let server = format!("203.0.{}.{}:27015", 10 + nth / 250, 1 + nth % 250);
         (f64::from(nth) / 2000.0, server, "198.51.100.1:27010".to_owned(), b"q".to_vec())
     });
-    let (_project, file) = Project::of_capture(&capture_of(joins));
+    let (_project, file) = Project::of_capture(capture_of(joins));
     let run = gamewire(["abuse", "--no-config", "--format", "json", &file]);
     assert!(run.out.contains("flooded_master"), "{}", run.out);
     let check = gamewire(["check", "--no-config", "--format", "json", &file]);
