@@ -7,8 +7,9 @@ use dissectors::kit::{Item, causes};
 use super::fact::{Failure, NO_ACCIDENT};
 use super::server::Server;
 
-/// Whether what it says can be believed.
+/// Whether what it says can be read, and believed.
 pub(super) fn conclude(server: &mut Server) {
+    never_ends(server);
     let counts = &server.counts;
     let differs = counts.differs.filter(|_| counts.differed > counts.agreed);
     let why = differs.map(|(info, list, frame)| {
@@ -26,8 +27,27 @@ pub(super) fn conclude(server: &mut Server) {
     let why = wrapped.or(why).or(unnamed).or_else(|| two_hosts(server));
     if let Some(why) = why {
         server.fact_mut(Item::Believable).open_by(why);
-    } else if let Some(frame) = server.fact(Item::Readable).shown.first().copied() {
+    } else if server.fact(Item::Believable).open.is_none()
+        && let Some(frame) = server.fact(Item::Readable).shown.first().copied()
+    {
         server.good(Item::Believable, frame);
+    }
+}
+
+/// Each response is one part that does not end. If some did, the rest of the others would be lost.
+fn never_ends(server: &mut Server) {
+    let endless = server.query.and_then(|id| id.info().diagnosis.endless);
+    let Some((words, cause)) = endless else { return };
+    let whole = server.fact(Item::Whole);
+    let failures = whole.failures();
+    let is_never = whole.good == 0
+        && whole.run >= NO_ACCIDENT
+        && server.fact(Item::Readable).good == 0
+        && failures.iter().all(|failure| failure.text.contains(words));
+    if is_never {
+        let failures = failures.iter().map(|it| Failure { cause, ..it.clone() }).collect();
+        server.fact_mut(Item::Readable).fails_by(failures);
+        server.fact_mut(Item::Whole).fails_by(Vec::new());
     }
 }
 

@@ -28,6 +28,11 @@ impl Checklist {
         }
     }
 
+    /// The same, which mends all failures before.
+    pub(super) fn good_again(&mut self, item: Item, frame: u64) {
+        self.fact(item).good(frame);
+    }
+
     /// Whether the condition was met.
     pub(super) fn is_met(&mut self, item: Item) -> bool {
         let fact = self.fact(item);
@@ -40,7 +45,8 @@ impl Checklist {
     }
 }
 
-/// A condition is not met if it ever was not: what a client or a master does wrong is not mended by what it does right.
+/// A condition is not met if it was not, and that is not mended: most of what a client or a master does wrong is not, by
+/// what it does right.
 fn verdict(item: Item, fact: &Fact) -> ItemVerdict {
     let of = |verdict, cause, frames: Vec<u64>, text: String, values: Values| ItemVerdict {
         verdict,

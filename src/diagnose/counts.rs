@@ -26,8 +26,8 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// A response to a client.
-    pub(super) fn see(&mut self, event: &MessageEvent<'_>) {
+    /// A response to a client's request of this kind.
+    pub(super) fn see(&mut self, event: &MessageEvent<'_>, kind: &str) {
         let described = event.message().describes;
         let players = described.and_then(|it| described::first(event, it.players));
         let players = players.and_then(described::number);
@@ -42,7 +42,7 @@ impl Counts {
             self.wrapped = wrapped.or(self.wrapped);
         }
         let list = event.field("num_players").and_then(described::number);
-        let list = list.or_else(|| described::listed_players(event));
+        let list = list.or_else(|| described::listed_players(event, kind));
         if let Some(list) = list.filter(|list| *list >= NEAR) {
             let unnamed = event.field("unnamed").and_then(described::number).unwrap_or(0);
             self.unnamed = (2 * unnamed > list).then_some((unnamed, list, event.frame()));

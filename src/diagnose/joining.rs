@@ -1,9 +1,10 @@
 //! The messages between a server that registers and a master.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Item, Role, Side, causes};
+use dissectors::kit::{Item, Role, Side, Transport, causes};
 
 use super::fact::Failure;
 use super::listing::has_rule_about_silence;
@@ -54,7 +55,9 @@ impl Diagnosis {
     pub(super) fn announced(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<SocketAddr> {
         let payload = event.payload();
         let (from, to) = (payload.from, payload.to);
-        let address = described::own_endpoint(event, from)?;
+        // Where a datagram names no valid port, only the one that it comes from is known.
+        let sender = (payload.transport == Transport::Udp).then_some(from);
+        let address = described::own_endpoint(event, from).or(sender)?;
         if address != from {
             self.aliases.insert(from, address, self.remembered);
         }
@@ -202,6 +205,10 @@ impl Diagnosis {
                 payload.frame,
                 quoted,
             );
+        } else if text.as_deref().is_some_and(|text| !described::is_success(text)) {
+            let values: [(_, &dyn Display); 1] = [("text", &quoted)];
+            let why = Failure::with(&causes::REGISTRATION_UNCLEAR, payload.frame, &values);
+            server.fact_mut(Item::Accepted).open_by(why);
         } else {
             shown.push(Item::Accepted);
             server.reported = text.map(|_| quoted);

@@ -8,6 +8,7 @@ use dissectors::kit::{Item, Kind, Purpose, Time, Transport, causes};
 
 use super::checklist::Checklist;
 use super::fact::{Failure, NO_ACCIDENT};
+use super::is_clients_fault;
 use super::verdict::{ItemVerdict, Verdict};
 use crate::session::{MessageEvent, Value};
 use crate::summary::described;
@@ -30,8 +31,10 @@ pub(super) struct Master {
     /// Requests, and the packet of the first one.
     asked: u64,
     first: u64,
-    /// Connections in which a client sent something.
+    /// Connections in which it owes a client something.
     clients: Vec<SocketAddr>,
+    /// A probe asks it.
+    is_probed: bool,
     /// It sent something.
     speaks: bool,
     /// A client answered its challenge.
@@ -77,6 +80,7 @@ impl Master {
             asked: 0,
             first: 0,
             clients: Vec::new(),
+            is_probed: false,
             speaks: false,
             was_answered: false,
             latest: None,
@@ -85,20 +89,13 @@ impl Master {
 
     /// One that a probe asks, with its first packet.
     pub(super) fn probed(protocol: Id, address: SocketAddr) -> Master {
-        Master { first: 1, ..Master::new(protocol, address) }
+        Master { first: 1, is_probed: true, ..Master::new(protocol, address) }
     }
 
     /// Whether clients ask it in datagrams: it says nothing else then.
     pub(super) fn is_asked_by_udp(&self) -> bool {
         let mut asking = self.protocol.info().asking.iter().filter(|it| it.is_of_master);
         asking.any(|it| it.transport == Transport::Udp)
-    }
-
-    /// It refuses the connection of a client.
-    pub(super) fn refuses_connection(&mut self, from: IpAddr, frame: u64) {
-        let values: [(_, &dyn Display); 2] = [("master", &self.address), ("from", &from)];
-        let why = Failure::with(&causes::TCP_REFUSED, frame, &values);
-        self.items.fact(Item::Reached).fails(why);
     }
 
     /// The verdicts on its conditions.
@@ -136,6 +133,10 @@ impl Master {
     pub(super) fn hears(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
         self.was_answered |= event.message().purpose == Purpose::CheckResponse;
+        // To a wrong request, it owes nothing.
+        if event.checked().findings.iter().any(|it| is_clients_fault(&it)) {
+            return;
+        }
         if self.clients.len() < LISTS && !self.clients.contains(&payload.from) {
             self.clients.push(payload.from);
         }
@@ -169,8 +170,8 @@ impl Master {
         }
     }
 
-    /// A client connects to it.
-    pub(super) fn is_connected(&mut self, client: SocketAddr, frame: u64) {
+    /// A client connects to it, and hears nothing for as long as an answer may take.
+    pub(super) fn is_silent(&mut self, client: SocketAddr, frame: u64) {
         if self.clients.len() < LISTS && !self.clients.contains(&client) {
             self.clients.push(client);
         }
@@ -184,7 +185,7 @@ impl Master {
         let payload = event.payload();
         let frame = payload.frame;
         self.speaks = true;
-        self.items.good(Item::Reached, frame);
+        self.items.good_again(Item::Reached, frame);
         match event.message().purpose {
             Purpose::Challenge | Purpose::Check if payload.transport == Transport::Tcp => {
                 self.items.good(Item::Greets, frame);
@@ -206,17 +207,28 @@ impl Master {
         self.items.good(Item::GivesList, frame);
         let listed = described::each_listed(event).numbers().count() as u64;
         let list = self.lists.iter_mut().rev().find(|list| list.client == payload.to);
-        let Some(list) = list else { return };
-        (list.pages, list.servers) = (list.pages + 1, list.servers + listed);
-        list.waits = None;
-        if !described::is_enciphered(event) {
-            self.latest = Some([list.servers, list.pages]);
+        let begun = list.as_ref().map(|list| list.begun);
+        if let Some(list) = list {
+            (list.pages, list.servers) = (list.pages + 1, list.servers + listed);
+            list.waits = None;
+            if !described::is_enciphered(event) {
+                self.latest = Some([list.servers, list.pages]);
+            }
         }
         if described::ends_list(event) || described::is_enciphered(event) {
-            let taken = time.since(list.begun);
             self.lists.retain(|list| list.client != payload.to);
-            self.items.good(Item::GivesWholeList, frame);
-            self.ends_after(taken, frame);
+            // One of another protocol mends nothing.
+            if event.context().protocol == Some(self.protocol) {
+                self.items.good_again(Item::GivesWholeList, frame);
+            } else {
+                self.items.good(Item::GivesWholeList, frame);
+            }
+            if let Some(begun) = begun {
+                self.ends_after(time.since(begun), frame);
+            }
+        } else if described::cuts_list(event) {
+            self.lists.retain(|list| list.client != payload.to);
+            self.cut(frame, "the response ends before its last line");
         }
     }
 
@@ -288,11 +300,23 @@ impl Master {
         self.clients.iter().map(SocketAddr::ip)
     }
 
-    /// A list ended early.
+    /// A list ended early. Where clients ask for each part over UDP, one request without an answer says little beside
+    /// whole lists.
     pub(super) fn cut(&mut self, frame: u64, words: &str) {
-        if !self.items.is_met(Item::GivesWholeList) {
-            self.items.fact(Item::GivesWholeList).bad(&causes::LIST_CUT, frame, words);
+        let is_paged = self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_some());
+        if is_paged && self.items.is_met(Item::GivesWholeList) {
+            return;
         }
+        self.items.fact(Item::GivesWholeList).bad(&causes::LIST_CUT, frame, words);
+    }
+
+    /// It refuses the connection of a client.
+    pub(super) fn is_closed(&mut self, [own, client]: [SocketAddr; 2], frame: u64) {
+        if own != self.address {
+            return;
+        }
+        let values: [(_, &dyn Display); 2] = [("master", &own), ("from", &client.ip())];
+        self.items.fact(Item::Reached).fails(Failure::with(&causes::TCP_REFUSED, frame, &values));
     }
 
     /// Conclusions at the end.
@@ -319,7 +343,8 @@ impl Master {
             return;
         }
         let greets = self.protocol.info().masters.is_some_and(|it| it.greets_at.is_some());
-        if !self.speaks && greets && !around.is_lossy {
+        let is_asked = self.is_probed || !self.clients.is_empty();
+        if !self.speaks && greets && is_asked && !around.is_lossy {
             let values: [(_, &dyn Display); 1] = [("times", &self.clients.len().max(1))];
             let why = Failure::with(&causes::masters::NEVER_SPEAKS, self.first, &values);
             self.items.fact(Item::Greets).fails(why);

@@ -286,6 +286,9 @@ impl Diagnosis {
                 let seen = it.basis.seen;
                 let refused = (seen.to.ip(), seen.mark.frame);
                 self.refused.insert(seen.from, refused, self.remembered);
+                if let Some(master) = self.masters.get_mut(&seen.from.ip()) {
+                    master.is_closed([seen.from, seen.to], seen.mark.frame);
+                }
             }
             Event::CrossFlow(_) => self.checker.event(event),
             Event::Icmp(error) => self.icmp(error),
@@ -336,7 +339,10 @@ impl Diagnosis {
         self.parties(id, event);
         let mut shown = Vec::new();
         let server = match (purpose, event.message().speaker) {
-            (Purpose::ListRequest, _) => return self.list_asked(id, event),
+            (Purpose::ListRequest, _) => {
+                self.findings(event);
+                return self.list_asked(id, event);
+            }
             (Purpose::List, _) => self.list(event),
             (Purpose::Query | Purpose::ChallengeRequest, _) => self.query(id, event),
             (Purpose::Response | Purpose::ClientChallenge, _) => self.response(event, &mut shown),

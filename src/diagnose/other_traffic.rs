@@ -89,7 +89,7 @@ impl Diagnosis {
             }
             let Some(id) = greets(end.port()) else { continue };
             if let Some(master) = self.master(id, *end) {
-                master.is_connected(*client, traffic.frame);
+                master.is_silent(*client, traffic.frame);
             }
         }
     }

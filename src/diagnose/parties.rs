@@ -159,7 +159,7 @@ impl Diagnosis {
         self.log.response([client, server], kind, event.time(), challenge);
     }
 
-    fn client(&mut self, host: IpAddr) -> Option<&mut Client> {
+    pub(super) fn client(&mut self, host: IpAddr) -> Option<&mut Client> {
         if self.clients.len() >= self.most_parties && !self.clients.contains_key(&host) {
             self.parties_are_cut = true;
             return None;
@@ -264,12 +264,6 @@ impl Diagnosis {
         for (host, mut master) in masters {
             // What it does not send to its clients comes from others.
             let others = master.clients().any(|client| self.receivers.contains(&client));
-            if self.of_probe
-                && let Some(&mut (from, frame)) =
-                    self.refused.get_mut(&master.address, self.remembered)
-            {
-                master.refuses_connection(from, frame);
-            }
             master.conclude(&Surroundings {
                 end,
                 timeout: self.ledger_settings.answer_timeout,

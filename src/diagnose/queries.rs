@@ -113,7 +113,7 @@ impl Diagnosis {
                 let (least, most, times) = kind.hops.unwrap_or((hops, hops, 0));
                 kind.hops = Some((least.min(hops), most.max(hops), times + 1));
             }
-            server.counts.see(event);
+            server.counts.see(event, kind);
             let describes = event.message().describes;
             let port = describes.and_then(|it| described::first(event, it.game_port));
             server.game_port = port

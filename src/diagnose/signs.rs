@@ -25,7 +25,8 @@ pub(super) fn symptom(rule: &Rule, words: &str) -> Option<&'static Symptom> {
 /// Whether a finding may explain why players do not see a server.
 pub fn concerns(found: &ReportedFinding) -> bool {
     found.verdict == Ruled::Fail
-        && (found.rule.code == NET014.code || symptom(found.rule, &found.detail).is_some())
+        && (found.rule.code == NET014.code
+            || symptom(found.rule, &found.detail).is_some_and(|it| !it.cause.no.is_empty()))
 }
 
 /// The rules that show whether a condition is met.
@@ -89,6 +90,14 @@ impl Diagnosis {
             }
             return None;
         }
+        if symptom.item == Item::WellFormed {
+            if sign.verdict == Ruled::Fail
+                && let Some(client) = self.client(sender.ip())
+            {
+                client.items.fact(Item::WellFormed).bad(symptom.cause, sign.frame, words);
+            }
+            return None;
+        }
         let address = match rule.who {
             Role::Any => self.resolve(sender)?,
             Role::Server if self.resolve(sender).is_some() => self.resolve(sender)?,
@@ -126,6 +135,10 @@ impl Diagnosis {
             Ruled::Note => {}
             Ruled::Inconclusive => {
                 let why = Failure::new(why_open(sign.rule), frame, words);
+                server.doubts(master, symptom.item, &why);
+            }
+            Ruled::Fail if symptom.cause.no.is_empty() => {
+                let why = Failure::new(symptom.cause, frame, words);
                 server.doubts(master, symptom.item, &why);
             }
             Ruled::Fail if symptom.item == Item::Answered => {

@@ -97,6 +97,7 @@ pub(super) static PROTOCOL: Info = Info {
         large: &[],
         keywords: None,
         player_keys: &[],
+        endless: None,
         registers: None,
     },
     habits: &[],

@@ -88,8 +88,22 @@ pub fn ends_list(event: &MessageEvent<'_>) -> bool {
         return false;
     }
     masters(event).is_some_and(|it| match it.end {
-        EndOfList::Flag(path) => matches!(event.field(path), Some(Value::Flag(true))),
-        EndOfList::Field(path) => event.field(path).is_some(),
+        EndOfList::Flag(path) | EndOfList::InOneMessage(path) => {
+            matches!(event.field(path), Some(Value::Flag(true)))
+        }
+    })
+}
+
+/// Whether a master's message is a list that the master did not send to its end.
+pub fn cuts_list(event: &MessageEvent<'_>) -> bool {
+    if event.message().purpose != Purpose::List || event.payload().lost {
+        return false;
+    }
+    masters(event).is_some_and(|it| match it.end {
+        EndOfList::Flag(_) => false,
+        EndOfList::InOneMessage(path) => {
+            matches!(event.field(path), Some(Value::Flag(false)))
+        }
     })
 }
 
@@ -123,8 +137,9 @@ pub fn request_kind(event: &MessageEvent<'_>) -> &'static str {
     keyword.copied().unwrap_or(event.message().name)
 }
 
-/// The number of players that a description lists itself, by numbered keys, if it lists any.
-pub fn listed_players(event: &MessageEvent<'_>) -> Option<u64> {
+/// The number of players that a response lists by numbered keys. A description need not list them; a response to a
+/// request of the kind `players` does, also if there are none.
+pub fn listed_players(event: &MessageEvent<'_>, kind: &str) -> Option<u64> {
     let prefixes = event.context().protocol?.info().diagnosis.player_keys;
     if prefixes.is_empty() {
         return None;
@@ -135,14 +150,31 @@ pub fn listed_players(event: &MessageEvent<'_>) -> Option<u64> {
         numbers.any(|number| number.iter().all(u8::is_ascii_digit))
     };
     let players = pairs.iter().filter(|(key, _)| numbered(key)).count() as u64;
-    (players > 0).then_some(players)
+    (players > 0 || kind == "players").then_some(players)
 }
 
 /// Whether a text refuses something.
 pub fn is_refusal(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    words.any(|word| matches!(word, "not" | "banned" | "denied") || word.starts_with("fail"))
+    let refuses = |word: &str| {
+        matches!(word, "not" | "cannot" | "banned" | "blacklisted" | "denied" | "rejected")
+            || word.starts_with("fail")
+            || ["n't", "n\u{2019}t"].iter().any(|not| word.ends_with(not))
+    };
+    words(&text.to_lowercase()).any(refuses)
+}
+
+/// Whether a master's text says that it has registered a server. A word that only ends so, such as
+/// "unregistered", does not.
+pub fn is_success(text: &str) -> bool {
+    let succeeds = |word: &str| {
+        matches!(word, "registered" | "re-registered" | "renewed") || word.starts_with("success")
+    };
+    !is_refusal(text) && words(&text.to_lowercase()).any(succeeds)
+}
+
+/// The words of a text. Hyphens and apostrophes are part of them.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '\'' | '\u{2019}'))
 }
 
 /// The servers that a master's message lists.
@@ -162,11 +194,20 @@ mod tests {
 
     #[test]
     fn texts_that_refuse_are_known() {
-        for text in ["Banned by server.", "could not be added", "You failed to authenticate"] {
-            assert!(is_refusal(text), "{text}");
+        for text in [
+            "Banned by server.",
+            "could not be added",
+            "You failed to authenticate",
+            "Couldn't connect to port 28771",
+            "We cannot reach you",
+        ] {
+            assert!(is_refusal(text) && !is_success(text), "{text}");
         }
-        for text in ["Welcome", "You are now registered", "nothing to say"] {
-            assert!(!is_refusal(text), "{text}");
+        for text in ["Welcome", "nothing to say", "unregistered", "you were de-registered"] {
+            assert!(!is_refusal(text) && !is_success(text), "{text}");
+        }
+        for text in ["You are now registered.", "REGISTERED SUCCESSFULLY", "Knotty's: registered"] {
+            assert!(is_success(text), "{text}");
         }
     }
 

@@ -449,6 +449,17 @@ fn a_registration_that_is_refused() {
         let item = accepted(register, answer);
         assert_eq!((&item["cause"], &item["text"]), (&"registration_refused".into(), &said.into()));
     }
+    for answer in ["Your server cannot be listed", "your server did not respond"] {
+        assert_eq!(accepted(register, answer)["cause"], "registration_refused", "{answer}");
+    }
+    for answer in ["OK", "unregistered", "<html><body>Welcome</body></html>"] {
+        let item = accepted(register, answer);
+        assert_eq!(
+            (&item["verdict"], &item["cause"]),
+            (&"unknown".into(), &"registration_unclear".into())
+        );
+        assert!(item["text"].as_str().unwrap().contains(answer), "{item}");
+    }
     let item = accepted(register, "server registered");
     assert_eq!((&item["verdict"], &item["text"]), (&"yes".into(), &"\"server registered\"".into()));
 }

@@ -195,3 +195,49 @@ fn a_master_is_silent_if_the_client_gets_other_packets() {
     assert_eq!(verdict("12.0 d:50001 > o:53  'q'\n12.1 o:53 > d:50001  'a'\n"), "unknown");
     assert_eq!(verdict("12.0 c:50001 > o:53  'q'\n12.1 o:53 > c:50001  'a'\n"), "fault");
 }
+
+/// A list of AssaultCube Reloaded's master, with what comes before its lines and after them, and how it is closed.
+fn acr_list(before: &str, after: &str, close: &str) -> Value {
+    let script = format!(
+        r"0.00 s:40000 > m tcp 'GET /r?v=140&g=20700&p=28770 HTTP/1.0\r\n\r\n'
+0.02 m > s:40000 tcp 'HTTP/1.0 200 OK\r\n\r\nserver registered' fin
+0.03 s:40000 > m tcp fin
+20.00 c > m tcp 'GET /c?build_defs=4 HTTP/1.0\r\n\r\n'
+20.03 m > c tcp 'HTTP/1.1 200 OK\r\n{before}masterserver_flags 0\naddserver 10.0.1.2 28770 1\n{after}'
+20.04 m > c tcp {close}
+end 60"
+    );
+    let (_project, file) = Project::of_script(&script, &Setting::tcp(80));
+    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
+    serde_json::from_str(&run.out).unwrap()
+}
+
+/// The verdict on a condition of the only master, and the cause.
+fn of_master(report: &Value, name: &str) -> String {
+    let items = report["masters"][0]["items"].as_array().unwrap();
+    let item = items.iter().find(|it| it["item"] == name).unwrap();
+    let cause = item["cause"].as_str().unwrap_or_default();
+    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
+}
+
+#[test]
+fn a_list_over_http_is_whole_if_its_body_ends() {
+    let said = |before: &str, after: &str, close: &str| {
+        let report = acr_list(before, after, close);
+        [item(&report, "list.listed", ""), of_master(&report, "master.whole")]
+    };
+    let chunked = r"Transfer-Encoding: chunked\r\n\r\n30\r\n";
+    for (before, after) in
+        [(r"\r\n", ""), (r"Content-Length: 48\r\n\r\n", ""), (chunked, r"\r\n0\r\n\r\n")]
+    {
+        assert_eq!(said(before, after, "fin"), ["no not_in_list", "yes"], "{before}");
+    }
+    for (before, after, close) in [
+        (r"\r\n", "", "rst"),
+        (r"Content-Length: 600\r\n\r\n", "", "fin"),
+        (r"Content-Length: 600\r\n\r\n", "", "rst"),
+        (chunked, r"\r\n", "fin"),
+    ] {
+        assert_eq!(said(before, after, close), ["unknown list_cut", "no list_cut"], "{before}");
+    }
+}

@@ -28,6 +28,7 @@ mod diagnose_challenges;
 mod diagnose_masters;
 mod diagnose_parties;
 mod diagnose_seats;
+mod diagnose_text;
 mod docs;
 mod exchanges;
 mod exit_codes;

@@ -46,5 +46,6 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     large: &[("player_request", 32), ("rules_request", 0)],
     keywords: None,
     player_keys: &[],
+    endless: None,
     registers: Some("valve_master"),
 };

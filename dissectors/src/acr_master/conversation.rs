@@ -8,7 +8,7 @@ use crate::kit::{
     Payload, PendingRequests, Reply, Side, Sink, Time, Unread, room,
 };
 
-use super::lines::Response;
+use super::lines::{BodyState, Response};
 use super::params::ApiPath;
 use super::probe::{self, ProbeState};
 use super::request::{self, Request};
@@ -173,7 +173,9 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
     let request = asked.as_ref().map(|waiting| &waiting.request);
-    let response = response::response(payload.bytes, (coded, is_cut), request, sink);
+    let is_whole = connection.framing.is_whole(payload.side);
+    let body = BodyState { coded, is_cut, is_whole };
+    let response = response::response(payload.bytes, body, request, sink);
     let mut endpoint = None;
     if let Some(PendingRequest { request, mark }) = &asked {
         endpoint = request.endpoint;

@@ -28,6 +28,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     large: &[],
     keywords: None,
     player_keys: &[],
+    endless: None,
     registers: Some("acr_master"),
 };
 

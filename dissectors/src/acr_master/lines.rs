@@ -24,6 +24,17 @@ pub(super) struct Response {
     pub(super) coded: bool,
 }
 
+/// How much of a response's body can be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BodyState {
+    /// It is compressed, for example.
+    pub(super) coded: bool,
+    /// The recording lost its end, or it is too long.
+    pub(super) is_cut: bool,
+    /// The master sent it to its end.
+    pub(super) is_whole: bool,
+}
+
 /// One line of a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'a> {

@@ -64,7 +64,7 @@ static MASTERS: Masters = Masters {
     selects: None,
     game: None,
     enciphered: None,
-    end: EndOfList::Field("flags"),
+    end: EndOfList::InOneMessage("whole"),
     // The specification has neither: these are the responses of AssaultCube Reloaded's master.
     refusal: Some(("text", &["*f", "ERROR"])),
     stranger: Some(("auth", "f")),

@@ -3,21 +3,21 @@
 use crate::kit::{Reader, Sink, Span, decode};
 
 use super::fields::*;
-use super::lines::{Response, lines, newline};
+use super::lines::{BodyState, Response, lines, newline};
 use super::params::{ApiPath, decimal, hex};
 use super::request::Request;
 use super::rules;
 use super::servers;
 use crate::kit::http::*;
 
-/// Decodes and checks a response, whose body may be `coded`, and whose end may be missing because
-/// the recording lost it or it is too long. `asked`: its request, if known.
+/// Decodes and checks a response. `asked`: its request, if known.
 pub(super) fn response<S: Sink>(
     bytes: &[u8],
-    (coded, is_cut): (bool, bool),
+    state: BodyState,
     asked: Option<&Request>,
     sink: &mut S,
 ) -> Response {
+    let BodyState { coded, is_cut, .. } = state;
     let mut response = Response { coded, ..Response::default() };
     decode(bytes, &ENDINGS, sink, |r| {
         let (length, whole) = line(r.peek());
@@ -35,7 +35,7 @@ pub(super) fn response<S: Sink>(
         let reason = Span::new(r.at(), length);
         r.text_in(&REASON, whole - r.at(), reason);
         if headers(r) {
-            body(r, asked, is_cut, &mut response);
+            body(r, asked, state, &mut response);
         } else if is_cut
             && asked.is_some_and(Request::wants_list)
             && (number == Some(200) || whole == length)
@@ -51,7 +51,7 @@ pub(super) fn response<S: Sink>(
 fn body<S: Sink>(
     r: &mut Reader<'_, S>,
     asked: Option<&Request>,
-    is_cut: bool,
+    state: BodyState,
     response: &mut Response,
 ) {
     let endpoint = asked.and_then(|asked| asked.endpoint);
@@ -69,10 +69,10 @@ fn body<S: Sink>(
         let return_at = memchr::memchr(b'\r', bytes).map(|at| r.at() + at);
         let all = Span::new(r.at(), r.at() + bytes.len());
         let at = return_at.map_or(all, |at| Span::new(at, at + 1));
-        rules::lines_lf(at, return_at.is_some(), is_cut, r.sink);
+        rules::lines_lf(at, return_at.is_some(), state.is_cut, r.sink);
     }
     match endpoint {
-        ApiPath::Client => servers::read(r, checked, is_cut),
+        ApiPath::Client => servers::read(r, checked, state),
         ApiPath::Register => text(r, checked),
         ApiPath::Auth => auth(r, asked, response, checked),
         ApiPath::Verify => verify(r, response, checked),

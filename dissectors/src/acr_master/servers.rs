@@ -7,7 +7,7 @@ use crate::kit::dotted::{self, DottedEndpoint};
 use crate::kit::{Field, Reader, Sink, Span, TextPlace};
 
 use super::fields::*;
-use super::lines::{Line, lines, newline};
+use super::lines::{BodyState, Line, lines, newline};
 use super::params::{address, decimal};
 use super::rules;
 
@@ -106,7 +106,8 @@ impl UsualServerLine {
 
 /// Decodes the lines. All servers are one list; other lines among them come after it. An incomplete
 /// last line is not decoded.
-pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, checked: bool, is_cut: bool) {
+pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, checked: bool, state: BodyState) {
+    let BodyState { is_cut, is_whole, .. } = state;
     let (bytes, start) = (r.peek(), r.at());
     let whole =
         if is_cut { memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1) } else { bytes.len() };
@@ -136,6 +137,10 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, checked: bool, is_cut: bool) 
     r.seek(end);
     if r.rest() > 0 {
         r.text_of(&LINE, r.rest());
+    }
+    // A page of something else is no list.
+    if !is_cut && (others.flags || !is_whole) {
+        r.leaf(&WHOLE, 0, is_whole.into());
     }
     if checked && is_cut {
         rules::lines_lost(Span::new(end, r.at()), r.sink);

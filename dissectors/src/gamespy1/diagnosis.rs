@@ -1,8 +1,9 @@
 //! The conditions for servers to be in the lists of a text master, and to be seen by clients.
 
 use super::rules::{
-    BEATS_LATE, GS1001, GS1002, GS1005, GS1016, GS1021, GS1022, GS1023, GS1024, GS1025, GS1030,
-    GS1031, GS1033, NO_VALIDATE,
+    BEATS_LATE, GS1001, GS1002, GS1004, GS1005, GS1012, GS1016, GS1020, GS1021, GS1022, GS1023,
+    GS1024, GS1025, GS1030, GS1031, GS1033, GS1034, LONE_PART, NO_PORT, NO_VALIDATE, PART_MISSING,
+    TWICE,
 };
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -27,19 +28,29 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::PlayPort,
         Item::PlayOpen,
     ],
-    causes: &[&RECHALLENGED_ALWAYS, &NOT_CHALLENGED, &SECURE_UNANSWERED, &VALIDATE_WRONG],
+    causes: &[
+        &HEARTBEAT_MALFORMED,
+        &RECHALLENGED_ALWAYS,
+        &NOT_CHALLENGED,
+        &SECURE_UNANSWERED,
+        &VALIDATE_WRONG,
+    ],
     symptoms: &[
+        Symptom::saying(&GS1020, NO_PORT, &HEARTBEAT_MALFORMED),
         Symptom::of(&GS1021, &NOT_CHALLENGED),
         Symptom::saying(&GS1022, NO_VALIDATE, &SECURE_UNANSWERED),
         Symptom::of(&GS1022, &VALIDATE_WRONG),
+        Symptom::of(&GS1004, &VALIDATE_WRONG),
         Symptom::of(&GS1005, &VALIDATE_WRONG),
         Symptom::of(&GS1023, &VALIDATE_WRONG),
         Symptom::saying(&GS1024, BEATS_LATE, &causes::HEARTBEAT_RARE),
         Symptom::of(&GS1025, &RECHALLENGED_ALWAYS),
+        Symptom::of(&GS1012, &causes::clients::LIST_BEFORE_VALIDATE),
         Symptom::of(&GS1016, &causes::LIST_CUT),
         Symptom::of(&GS1030, &causes::QUERIES_UNANSWERED),
         Symptom::of(&GS1033, &causes::OTHER_ADDRESS),
-        Symptom::of(&GS1031, &causes::SPLIT_PART_MISSING),
+        Symptom::saying(&GS1031, PART_MISSING, &causes::SPLIT_PART_MISSING),
+        Symptom::saying(&GS1034, TWICE, &causes::answers::KEY_REPEATED),
         Symptom::of(&GS1001, &causes::HEADER_BROKEN),
         Symptom::of(&GS1002, &causes::HEADER_BROKEN),
     ],
@@ -50,8 +61,18 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     large: &[],
     keywords: Some(("query", &["basic", "info", "status", "rules", "players"])),
     player_keys: &["player_", "playername_"],
+    endless: Some((LONE_PART, &causes::answers::NOT_TERMINATED)),
     registers: Some("gamespy1"),
 };
+
+cause! {
+    /// Its heartbeats name no port.
+    pub HEARTBEAT_MALFORMED "heartbeat_malformed" {
+        no: [Join],
+        says: "its heartbeats name no port on which clients could ask it",
+        advice: "Masters ignore such heartbeats: set the query port in the server's configuration.",
+    }
+}
 
 cause! {
     /// The master challenges it at each heartbeat.

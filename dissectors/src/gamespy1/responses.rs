@@ -7,7 +7,7 @@ use crate::kit::{
 };
 
 use super::queries::AnsweredQuery;
-use super::rules::{self, Misnumbered};
+use super::rules::{self, Misnumbered, Missing};
 use super::words::{self, Numbering, TextPairs, TextProperties};
 use super::{GameSpy1, decode, messages, queries, uplink};
 
@@ -358,7 +358,12 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, response: OpenResponse, now: Time, sink: &m
         single_datagram(cx, &payload, response.id, *held, sink);
     }
     if !copied {
-        rules::unfinished(response.order().err().flatten(), evidence, mark, sink);
+        let missing = match response.order().err().flatten() {
+            Some(part) => Missing::Part(part),
+            None if held.len() == 1 => Missing::EndOfOnlyPart,
+            None => Missing::End,
+        };
+        rules::unfinished(missing, evidence, mark, sink);
     }
     response.release(cx.budget);
 }

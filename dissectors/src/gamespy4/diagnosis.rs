@@ -35,6 +35,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     large: &[("info_request", 0)],
     keywords: None,
     player_keys: &[],
+    endless: None,
     registers: None,
 };
 

@@ -52,6 +52,8 @@ fields! {
     SECTION_END = Field::new("section_end", "End of the section", Kind::Bytes).framing();
     /// The players on the server.
     PLAYERS = Field::new("players", "Players", Kind::List).of(&[&PLAYER]);
+    /// How many these are.
+    NUM_PLAYERS = Field::new("num_players", "Players listed", Kind::Unsigned).framing();
     PLAYER = Field::new("player", "Player", Kind::Group)
         .of(&[&ROW_VALUE, &PING, &STEAM_ID, &PLAYER_NAME]);
     /// The teams of the game.

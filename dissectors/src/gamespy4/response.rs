@@ -242,6 +242,9 @@ impl PlayerTable {
                 r.close();
             }
             r.close();
+            if section == 1 {
+                r.leaf(&f::NUM_PLAYERS, 0, rows.into());
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ pub struct Symptom {
     pub words: &'static str,
     /// Why the condition is not met.
     pub cause: &'static Cause,
-    /// The condition that is not met: the first one of the cause.
+    /// The condition that is not met, or that is doubtful: the first one of the cause.
     pub item: Item,
 }
 
@@ -28,7 +28,9 @@ impl Symptom {
         words: &'static str,
         cause: &'static Cause,
     ) -> Symptom {
-        let [item, ..] = cause.no else { panic!("a finding shows that a condition is not met") };
+        let (([item, ..], _) | ([], [item, ..])) = (cause.no, cause.unknown) else {
+            panic!("a finding is about a condition")
+        };
         Symptom { rule, words, cause, item: *item }
     }
 }
@@ -57,6 +59,8 @@ pub struct Diagnosis {
     pub keywords: Option<(&'static str, &'static [&'static str])>,
     /// How the keys of players begin, before their numbers, in a description that lists players.
     pub player_keys: &'static [&'static str],
+    /// The words of findings about responses that do not end, and the cause if none does.
+    pub endless: Option<(&'static str, &'static Cause)>,
     /// The protocol in which these servers register: their own, another one, or none.
     pub registers: Option<&'static str>,
 }

@@ -64,6 +64,8 @@ pub struct Unread<'a> {
     pub ended: bool,
     /// Bytes are missing before the first one.
     pub after_gap: bool,
+    /// The connection was reset after the last byte.
+    pub is_reset: bool,
 }
 
 /// How one direction of a stream ended.

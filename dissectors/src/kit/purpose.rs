@@ -159,6 +159,6 @@ pub type KeyLookup<'s> = dyn Fn(&str) -> Option<&'s [u8]> + 's;
 pub enum EndOfList {
     /// This flag is set.
     Flag(&'static str),
-    /// This field is present.
-    Field(&'static str),
+    /// A list is one message, and this flag says whether it is whole.
+    InOneMessage(&'static str),
 }

@@ -46,6 +46,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     large: &[],
     keywords: None,
     player_keys: &[],
+    endless: None,
     registers: Some("valve_master"),
 };
 

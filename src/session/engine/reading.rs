@@ -265,7 +265,8 @@ impl<F: FieldSink> Reading<'_, F> {
         let heard = std::mem::replace(&mut self.stream.heard[side.index()], true);
         let mid = self.stream.cut[side.index()];
         let after_gap = run.after_gap() || mid || !heard && !run.began();
-        let unread = Unread { bytes, seen: run.seen(), ended, after_gap };
+        let is_reset = run.end() == Some(StreamEnd::Reset);
+        let unread = Unread { bytes, seen: run.seen(), ended, after_gap, is_reset };
         let (shared, settings, budget) =
             (&mut *self.shared, &self.context.options.settings, &mut *self.unfinished);
         let length = match conversation.frame(shared, &facts, settings, budget, side, &unread) {

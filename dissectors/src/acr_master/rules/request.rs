@@ -95,7 +95,7 @@ pub(in crate::acr_master) fn parameter_required<S: Sink>(
 rule! {
     /// A larger value is cut off or refused, depending on the master's implementation.
     pub ACR005 "parameter-range" { severity: Error, who: Any, needs: Message,
-        asks: "numbers are decimal and in range: build_defs up to 255, p of /a and /v up to 65535, the others up to 4294967295",
+        asks: "numbers are decimal and in range: build_defs up to 255, p of /a and /v up to 65535, the others up to 4294967295 (/r's p above 65534 is a note: the master probes port p+1)",
         cite: [("Specification", "build_defs description of client build environment according to its ACR protocol implementation (uint8)")],
         right: asked!("0", "c" "/c?build_defs=255" => r"'masterserver_flags 0\n'"),
         wrong: asked!("0", "c" "/c?build_defs=256" => r"'masterserver_flags 0\n'") }
@@ -109,6 +109,15 @@ pub(in crate::acr_master) fn parameter_range<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
+    let is_of_register = name == "p" && most > u16::MAX.into();
+    if let Some(port) =
+        number.filter(|port| is_of_register && (u16::MAX.into()..=most).contains(port))
+    {
+        sink.noted(&ACR005, at, || {
+            format!("p is {port}: the master probes port p+1, which is none")
+        });
+        return;
+    }
     sink.checked(&ACR005, number.is_some_and(|number| number <= most), at, || match number {
         Some(number) => format!("{name} is {number}, the most is {most}"),
         None => format!("{name} is {}, not a decimal number", crate::kit::Quoted(text)),

@@ -119,17 +119,34 @@ pub(in crate::gamespy1) fn misnumbered<S: Sink>(
     });
 }
 
-/// An incomplete response that timed out. `missing`: the first missing part, if known; otherwise
-/// the end is missing.
+/// The part of a finding about a response of which a part is missing.
+pub(in crate::gamespy1) const PART_MISSING: &str = "is missing";
+
+/// The part of a finding about a response of one part, which does not end.
+pub(in crate::gamespy1) const LONE_PART: &str = "\\final\\ is missing in the only part";
+
+/// What an incomplete response lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::gamespy1) enum Missing {
+    /// This part.
+    Part(u32),
+    /// The part with the end.
+    End,
+    /// The end, and there is only one part.
+    EndOfOnlyPart,
+}
+
+/// An incomplete response that timed out.
 pub(in crate::gamespy1) fn unfinished<S: Sink>(
-    missing: Option<u32>,
+    missing: Missing,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
 ) {
     sink.recalled(&GS1031, false, evidence, mark, || match missing {
-        Some(part) => format!("part {part} is missing"),
-        None => "the part with \\final\\ is missing".into(),
+        Missing::Part(part) => format!("part {part} {PART_MISSING}"),
+        Missing::End => format!("the part with \\final\\ {PART_MISSING}"),
+        Missing::EndOfOnlyPart => LONE_PART.into(),
     });
 }
 
@@ -146,6 +163,9 @@ rule! {
             r"0.00 c > s:7778  '\\info\\'", "\n",
             r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'") }
 }
+
+/// The part of a finding about a key that stands twice.
+pub(in crate::gamespy1) const TWICE: &str = "stands twice";
 
 /// Checks a whole answer: the names and values of its pairs, and what was asked for, if known.
 pub(in crate::gamespy1) fn answer_has<S: Sink>(
@@ -197,7 +217,7 @@ pub(in crate::gamespy1) fn answer_has<S: Sink>(
     } else if let Some(((players, at), (most, _))) = beyond {
         Some((at, format!("numplayers is {players}, maxplayers {most}")))
     } else {
-        twice.map(|name| (name.at, format!("{} stands twice", Quoted(name.value))))
+        twice.map(|name| (name.at, format!("{} {TWICE}", Quoted(name.value))))
     };
     let at = fault.as_ref().map_or(place, |(at, _)| *at);
     sink.checked(&GS1034, fault.is_none(), at, || fault.unwrap_or_default().1);

@@ -16,6 +16,9 @@ rule! {
         wrong: r"0.00 s:7778 > m  '\\heartbeat\\0\\gamename\\ut\\'" }
 }
 
+/// The part of a finding about a heartbeat without a port.
+pub(in crate::gamespy1) const NO_PORT: &str = "is not a port";
+
 /// Checks a heartbeat's own keys, and returns their values. `first`: the message's first key.
 pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
     port: Read<&[u8]>,
@@ -29,7 +32,7 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
         first == b"heartbeat" && gamename.is_none_or(|game| game.at.start > port.at.start);
     let announced = number.zip(game).filter(|_| in_order);
     sink.checked(&GS1020, announced.is_some(), port.at, || match (number, game) {
-        (None, _) => format!("{} is not a port", crate::kit::Quoted(port.value)),
+        (None, _) => format!("{} {NO_PORT}", crate::kit::Quoted(port.value)),
         (_, None) => "there is no game name".into(),
         _ => "the heartbeat does not come first".into(),
     });

@@ -412,7 +412,7 @@ fn a_response_without_its_end() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\");
     lab.udp(0.1, S, C, br"\hostname\Test\queryid\7.1").end(9.0);
-    assert_eq!(lab.details(), [r"the part with \final\ is missing"]);
+    assert_eq!(lab.details(), [r"\final\ is missing in the only part"]);
 }
 
 #[test]

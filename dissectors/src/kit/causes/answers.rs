@@ -140,6 +140,15 @@ cause! {
 }
 
 cause! {
+    /// Its responses never end.
+    pub NOT_TERMINATED "not_terminated" {
+        no: [Readable],
+        says: "its responses never end",
+        advice: "Programs wait for the end, and then drop the response: the server must close it, in the last part.",
+    }
+}
+
+cause! {
     /// Its responses are filled with zeros.
     pub ZERO_FILLED "zero_filled" {
         no: [Readable],
@@ -178,6 +187,15 @@ cause! {
         says: "{unnamed} of {all} players in its list have no name",
         details: "{unnamed} of {all} players in its list have no name",
         lacks: "Players who are joining have none; those who stay so are sessions that the server never closed.",
+    }
+}
+
+cause! {
+    /// A key stands twice in its responses.
+    pub KEY_REPEATED "key_repeated" {
+        unknown: [Believable],
+        says: "a key stands twice in its responses",
+        lacks: "Some programs take the first value, others the last one: see what the server's settings or mods add.",
     }
 }
 

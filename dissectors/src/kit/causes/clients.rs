@@ -36,6 +36,15 @@ cause! {
 }
 
 cause! {
+    /// A client asks a master for its list, and has not answered its challenge.
+    pub LIST_BEFORE_VALIDATE "list_before_validate" {
+        no: [WellFormed],
+        says: "it asks the master for its list, and has not answered its challenge",
+        advice: "Wait for the master's challenge, answer it with validate, and then send the request for the list.",
+    }
+}
+
+cause! {
     /// A client sends the challenge as text.
     pub CHALLENGE_AS_TEXT "challenge_as_text" {
         no: [WellFormed],

@@ -16,6 +16,7 @@ pub const ALL: &[&Cause] = &[
     &JOIN_UNANSWERED,
     &CHALLENGE_UNANSWERED,
     &REGISTRATION_REFUSED,
+    &REGISTRATION_UNCLEAR,
     &REGISTRATION_UNANSWERED,
     &NOT_REGISTERED,
     &TCP_REFUSED,
@@ -54,10 +55,12 @@ pub const ALL: &[&Cause] = &[
     &answers::OTHER_PROTOCOL,
     &answers::REFUSED_IN_WORDS,
     &answers::CUT_SHORT,
+    &answers::NOT_TERMINATED,
     &answers::ZERO_FILLED,
     &answers::CHALLENGE_MISSING,
     &answers::COUNTS_DISAGREE,
     &answers::NAMES_MISSING,
+    &answers::KEY_REPEATED,
     &answers::WRAPPED_COUNTS,
     &answers::TWO_HOSTS,
     &masters::PRIVATE_ADDRESS,
@@ -70,6 +73,7 @@ pub const ALL: &[&Cause] = &[
     &clients::CHALLENGE_NOT_RETURNED,
     &clients::CHALLENGE_OTHER_PORT,
     &clients::REQUEST_MALFORMED,
+    &clients::LIST_BEFORE_VALIDATE,
     &clients::CHALLENGE_AS_TEXT,
     &clients::CHALLENGE_WRONG,
     &clients::CHALLENGE_ZERO_SENT,
@@ -150,6 +154,16 @@ cause! {
         no: [Accepted],
         says: "the master refuses to register it",
         advice: "The master's response has the reason: correct that, and register again.",
+    }
+}
+
+cause! {
+    /// The master's response is not known as a success, or as a refusal.
+    pub REGISTRATION_UNCLEAR "registration_unclear" {
+        unknown: [Accepted],
+        says: "the master's response is not known as a success: {text}",
+        details: "the master says {text}, which is not known as a success",
+        lacks: "A list of this master shows whether it has the server.",
     }
 }
 

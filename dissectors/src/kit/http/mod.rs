@@ -45,6 +45,8 @@ pub(crate) struct Framing {
     progress: [Progress; 2],
     /// The latest message was longer than the limit: its rest is left out.
     cut: [bool; 2],
+    /// The body of the latest message ended as its headers say, or with an orderly close if they say nothing.
+    whole: [bool; 2],
 }
 
 #[derive(Clone, Copy, Default)]
@@ -76,6 +78,8 @@ enum ChunkState {
     Chunk { start: usize, end: usize },
     /// A trailer line, or the empty one that ends the body.
     Trailer,
+    /// Nothing: the body has ended.
+    End,
     /// Invalid bytes: the body has no end.
     Broken,
 }
@@ -102,12 +106,18 @@ impl ChunkWalk {
                     let line = bytes.get(self.at..end);
                     self.at = end;
                     if matches!(line, Some(b"\n" | b"\r\n")) {
-                        return Some(end);
+                        self.next = ChunkState::End;
                     }
                 }
+                ChunkState::End => return Some(self.at),
                 ChunkState::Broken => return None,
             }
         }
+    }
+
+    /// Whether the empty line after the last chunk was read.
+    fn is_at_end(&self) -> bool {
+        matches!(self.next, ChunkState::End)
     }
 
     /// The end of the current line, if it is complete.
@@ -143,6 +153,10 @@ impl Framing {
         let progress = &mut self.progress[side.index()];
         let next = progress.next(unread, bodiless, limits);
         self.cut[side.index()] = next.is_err();
+        self.whole[side.index()] = match next {
+            Ok(Framed::Message(length)) => progress.is_whole(length, unread, bodiless),
+            _ => false,
+        };
         let framed = match next {
             Ok(framed) => framed,
             Err((limit, framed)) => {
@@ -164,6 +178,11 @@ impl Framing {
     /// Whether the latest message in a direction was longer than the limit.
     pub(crate) fn is_cut(&self, side: Side) -> bool {
         self.cut[side.index()]
+    }
+
+    /// Whether the latest message in a direction has its whole body.
+    pub(crate) fn is_whole(&self, side: Side) -> bool {
+        self.whole[side.index()]
     }
 }
 
@@ -225,6 +244,17 @@ impl Progress {
             Body::UntilClose => return rest,
         };
         if length <= all { Ok(Framed::Message(length)) } else { rest }
+    }
+
+    /// Whether a message of this length has its whole body.
+    fn is_whole(&self, length: usize, unread: &Unread<'_>, bodiless: bool) -> bool {
+        let Some(head) = self.head else { return false };
+        match head.body {
+            _ if bodiless => true,
+            Body::Length(announced) => length >= head.length.saturating_add(announced),
+            Body::Chunked => self.walk.is_at_end(),
+            Body::UntilClose => unread.ended && !unread.is_reset,
+        }
     }
 }
 
@@ -439,7 +469,7 @@ mod tests {
             (&body, Limit::HttpBody, Framed::Message(whole)),
         ] {
             let (mut framing, mut budget) = (Framing::default(), Budget::new(0));
-            let unread = Unread { bytes, seen: 0, ended: false, after_gap: false };
+            let unread = Unread { bytes, seen: 0, ended: false, after_gap: false, is_reset: false };
             assert_eq!(next(&mut framing, &unread, &mut budget), expected);
             assert_eq!(budget.take_met().collect::<Vec<_>>(), [limit]);
         }
@@ -453,7 +483,13 @@ mod tests {
             to = (to + step).min(bytes.len()).max(from + 1);
             loop {
                 let ended = to == bytes.len();
-                let unread = Unread { bytes: &bytes[from..to], seen, ended, after_gap: false };
+                let unread = Unread {
+                    bytes: &bytes[from..to],
+                    seen,
+                    ended,
+                    after_gap: false,
+                    is_reset: false,
+                };
                 if unread.bytes.is_empty() {
                     break;
                 }

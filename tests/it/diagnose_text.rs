@@ -1,0 +1,186 @@
+//! `gamewire diagnose`: servers, clients and masters that speak text.
+
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::Setting;
+use serde_json::Value;
+
+/// The diagnosis of a script's capture.
+fn diagnosed(script: &str) -> Value {
+    let (_project, file) = Project::of_script(script, &Setting::udp(7778));
+    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
+    serde_json::from_str(&run.out).unwrap()
+}
+
+/// The verdict and the cause of an item of the first party of a kind.
+fn item(report: &Value, kind: &str, name: &str) -> String {
+    let items = report[kind][0]["items"].as_array().unwrap();
+    let item = items.iter().find(|item| item["item"] == name).unwrap();
+    let cause = item["cause"].as_str().unwrap_or_default();
+    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
+}
+
+/// Four times this, with its second in place of `AT`; backslashes need not be doubled.
+fn rounds(round: &str) -> String {
+    let round = round.replace('\\', r"\\");
+    let rounds: String = (0..4).map(|nth| round.replace("AT", &(nth * 20).to_string())).collect();
+    rounds + "end 150"
+}
+
+/// A server that answers a query so, four times.
+fn answered(answer: &str) -> Value {
+    diagnosed(&rounds(&format!("AT.00 c > s  '\\info\\'\nAT.02 s > c  '{answer}'\n")))
+}
+
+#[test]
+fn a_whole_answer_without_a_number_lacks_no_part() {
+    let whole = answered(r"\hostname\A\mapname\B\numplayers\0\maxplayers\8\final\");
+    assert_eq!(whole["servers"][0]["verdict"], "ok", "{whole:#}");
+    assert_ne!(item(&whole, "servers", "seen.whole"), "no split_part_missing");
+    let part = rounds(
+        "AT.00 c > s  '\\info\\'\nAT.02 s > c  '\\hostname\\A\\queryid\\1.1'\n\
+         AT.03 s > c  '\\player_0\\C\\queryid\\1.3\\final\\'\n",
+    );
+    let part = diagnosed(&part);
+    assert_eq!(item(&part, "servers", "seen.whole"), "no split_part_missing", "{part:#}");
+}
+
+/// A client that gets this list in this second.
+fn listed(at: u32, list: &str) -> String {
+    format!(
+        r"{at}.00 m:28900 > c:{port} tcp '\\basic\\\\secure\\XDWAOR'
+{at}.02 c:{port} > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+{at}.03 c:{port} > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+{at}.05 m:28900 > c:{port} tcp '{list}' fin
+{at}.06 c:{port} > m:28900 tcp fin
+",
+        port = 50000 + at
+    )
+}
+
+#[test]
+fn what_a_master_does_wrong_at_the_end_is_not_mended_by_what_it_did_before() {
+    let whole = |at| listed(at, r"\\ip\\10.0.0.2:7778\\final\\");
+    let cut = |at| listed(at, r"\\ip\\10.0.0.2:7778\\ip\\10.0.0.3");
+    let refused = |at: u32| format!("{at}.0 m:28900 > c:40000 tcp refused\n");
+    let of = |parts: &[String], name: &str| {
+        item(&diagnosed(&(parts.concat() + "end 90")), "masters", name)
+    };
+    assert_eq!(of(&[whole(0), cut(20), cut(40)], "master.whole"), "no list_cut");
+    assert_eq!(of(&[cut(0), cut(20), whole(40)], "master.whole"), "yes");
+    assert_eq!(of(&[whole(0), refused(20)], "master.reached"), "no tcp_refused");
+    assert_eq!(of(&[refused(0), whole(20)], "master.reached"), "yes");
+}
+
+#[test]
+fn a_connection_that_ends_at_once_accuses_no_master() {
+    let ask = |at: u32, close: &str| {
+        format!(
+            r"{at}.00 c:{port} > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+{close} m:28900 > c:{port} tcp fin
+{close}5 c:{port} > m:28900 tcp fin
+",
+            port = 50000 + at
+        )
+    };
+    let asks = |after: u32| {
+        let asks: String =
+            (1..4).map(|nth| ask(nth * 20, &format!("{}.2", nth * 20 + after))).collect();
+        diagnosed(&(asks + "end 120"))
+    };
+    let at_once = asks(0);
+    let items = at_once["masters"].to_string();
+    assert!(!items.contains("never_speaks") && !items.contains("list_unanswered"), "{at_once:#}");
+    assert_eq!(item(&asks(12), "masters", "master.greets"), "no never_speaks");
+}
+
+#[test]
+fn a_heartbeat_without_a_valid_port_is_malformed() {
+    let joins = |port: &str| {
+        let beat = format!("AT.00 s:7779 > m:27900  '\\heartbeat\\{port}\\gamename\\ut\\'\n");
+        item(&diagnosed(&rounds(&beat)), "servers", "reg.join")
+    };
+    assert_eq!(joins("7778"), "yes");
+    for port in ["", "0", "70000"] {
+        assert_eq!(joins(port), "no heartbeat_malformed", "{port}");
+    }
+}
+
+#[test]
+fn a_client_that_asks_for_a_list_before_it_answers_the_challenge() {
+    let ask = r"0.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
+0.02 c > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+0.05 m:28900 > c tcp fin
+0.06 c > m:28900 tcp fin
+end 30";
+    let report = diagnosed(ask);
+    assert_eq!(item(&report, "clients", "ask.wellformed"), "no list_before_validate");
+    assert_ne!(report["masters"][0]["verdict"], "fault", "{report:#}");
+}
+
+#[test]
+fn a_key_that_stands_twice_is_a_doubt_and_no_fault() {
+    let believed = |more: &str| {
+        let answer =
+            format!(r"\hostname\A\mapname\B\numplayers\0\maxplayers\8{more}\queryid\1.1\final\");
+        let report = answered(&answer);
+        assert_eq!(report["servers"][0]["verdict"], "ok", "{report:#}");
+        item(&report, "servers", "seen.believable")
+    };
+    assert_eq!(believed(""), "yes");
+    assert_eq!(believed(r"\hostname\C"), "unknown key_repeated");
+}
+
+#[test]
+fn responses_that_never_end_are_not_cut_on_the_way() {
+    let endless = answered(r"\hostname\A\mapname\B\queryid\1.1");
+    assert_eq!(item(&endless, "servers", "seen.readable"), "no not_terminated", "{endless:#}");
+    assert!(!endless.to_string().contains("split_part_missing"), "{endless:#}");
+}
+
+#[test]
+fn a_code_of_another_length_is_wrong_whatever_the_key() {
+    let echo = |code: &str| {
+        let script = format!(
+            r"0.00 s:7779 > m:27900  '\\heartbeat\\7778\\gamename\\ut\\'
+0.02 m:27900 > s:7779  '\\basic\\\\secure\\XDWAOR'
+0.04 s:7779 > m:27900  '\\heartbeat\\7778\\gamename\\ut\\validate\\{code}\\final\\'
+end 30"
+        );
+        item(&diagnosed(&script), "servers", "reg.echo")
+    };
+    assert_eq!(echo("3JOdDFU5"), "yes");
+    assert_eq!(echo("3JOdDF"), "no validate_wrong");
+}
+
+#[test]
+fn an_empty_list_of_players_is_a_list() {
+    let round = |players: u32| {
+        format!(
+            "AT.00 c > s  '\\info\\'\n\
+             AT.02 s > c  '\\hostname\\A\\mapname\\B\\numplayers\\{players}\\maxplayers\\16\\queryid\\1.1\\final\\'\n\
+             AT.10 c > s  '\\players\\'\nAT.12 s > c  '\\queryid\\2.1\\final\\'\n"
+        )
+    };
+    let believed =
+        |players| item(&diagnosed(&rounds(&round(players))), "servers", "seen.believable");
+    assert_eq!(believed(0), "yes");
+    assert_eq!(believed(12), "unknown counts_disagree");
+}
+
+#[test]
+fn one_answer_with_two_numbers_of_players_contradicts_itself() {
+    let believed = |number: u32, names: &str| {
+        let round = format!(
+            "AT.00 c > s  FEFD 09 00000007\nAT.02 s > c  09 00000007 '9513307' 00\n\
+             AT.03 c > s  FEFD 00 00000007 00912A8B FFFFFF01\n\
+             AT.05 s > c  00 00000007 'splitnum' 00 80 00 'hostname' 00 'A' 00 'map' 00 'w' 00 'numplayers' 00 '{number}' 00 \
+             'maxplayers' 00 '20' 00 00 01 'player_' 00 00 {names} 00\n"
+        );
+        item(&diagnosed(&rounds(&round)), "servers", "seen.believable")
+    };
+    let two = "'Ann' 00 'Bob' 00";
+    assert_eq!(believed(2, two), "yes");
+    assert_eq!(believed(3, two), "unknown counts_disagree");
+    assert_eq!(believed(2, "00"), "unknown counts_disagree");
+}
