@@ -34,10 +34,10 @@ rule! {
 0.12 s > d  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5") }
 }
 
-/// The same response without a request, many times.
+/// The same response without a request, many times, at a port that asks for nothing.
 macro_rules! reflected {
     ($($time:literal)+) => {
-        concat!($($time, " s > c  FFFFFFFF 49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00\n"),+)
+        concat!($($time, " s > c:53  FFFFFFFF 49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00\n"),+)
     };
 }
 

@@ -481,7 +481,6 @@ impl Ledger {
     /// The results for everything, together with the load on servers. `is_heard`: packets of this server were
     /// recorded; with port 0, of this host.
     pub fn review(mut self, loads: Loads, is_heard: impl Fn(SocketAddr) -> bool) -> Review {
-        self.elsewhere.hear(&is_heard);
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
         let review = elsewhere.review(self.settings.answer_timeout);
         self.shared(&elsewhere);

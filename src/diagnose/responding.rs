@@ -113,9 +113,10 @@ impl Diagnosis {
             && server.fact(Item::Verified).good == 0
             && server.fact(Item::Verified).run == 0;
         if are_left {
-            let text = "no client returns its challenge to the port that got it";
-            let text =
-                if not_returned == other_port { text } else { "no client returns its challenge" };
+            let text = match not_returned == other_port {
+                true => "no client returns its challenge from the port that got it",
+                false => "no client returns its challenge",
+            };
             let frame = server.left_frame;
             for item in [Item::Verified, Item::Answered] {
                 if server.fact(item).good == 0 && server.fact(item).run == 0 {
@@ -132,7 +133,8 @@ impl Diagnosis {
                 if is_answered {
                     fact.good(0);
                 }
-                if fact.good == 0 {
+                // That challenges are not returned says more.
+                if fact.good == 0 && !(are_left && fact.open.is_some()) {
                     fact.open(&causes::REQUEST_WRONG, 0, text);
                 }
             }

@@ -145,8 +145,9 @@ fn a_truncated_file_is_read_to_its_end() {
     assert!(run.err.contains("cut.pcap: the file ends inside the record"), "{}", run.err);
     let whole = gamewire(["dissect", &sample("a2s-info-players-rules.pcap").to_string_lossy()]);
     let expected: Vec<_> = whole.out.lines().collect();
-    let lines: Vec<_> = run.out.lines().collect();
-    assert_eq!(lines, expected[..expected.len() - 1]);
+    // The last request's response was in the part that is missing.
+    let lines = run.out.lines().map(|line| line.trim_end_matches("  no answer"));
+    assert_eq!(Vec::from_iter(lines), expected[..expected.len() - 1]);
 }
 
 #[test]

@@ -268,14 +268,6 @@ impl Elsewhere {
         true
     }
 
-    /// Servers that are heard on other flows could have answered.
-    pub(super) fn hear(&mut self, is_heard: impl Fn(SocketAddr) -> bool) {
-        for request in &mut self.requests {
-            let seen = &mut request.exchange.evidence.asked_party_seen;
-            *seen = *seen || is_heard(request.server.get());
-        }
-    }
-
     /// Matches requests and responses, and checks the rules.
     pub(super) fn review(&mut self, timeout: i64) -> UnmatchedReview {
         let order = |a: &Unmatched, b: &Unmatched| {

@@ -112,7 +112,7 @@ cause! {
         no: [Readable],
         unknown: [Readable],
         says: "it answers with something else: {text}",
-        details: "{times} responses are of another program or protocol: {text}",
+        details: "{times} of {all} responses are of another program or protocol: {text}",
         advice: "Another program listens at this port, or answers in the server's place.",
         lacks: "Record longer: it may be an accident.",
     }
