@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::sniffer::{INFO, INFO_REQUEST, Server, Sniffer, client, query};
+use crate::sniffer::{INFO, Server, Sniffer, client, query};
 
 /// The response to a request for metrics.
 fn scrape(address: SocketAddr, request: &str) -> String {
@@ -98,10 +98,8 @@ fn attacks_are_measured_and_reported_during_capture() {
     let Some(sniffer) = Sniffer::start(port, &args) else { return };
     let address = metrics_of(&sniffer);
     let victim = client();
-    // Requests would be in the capture.
-    client().send_to(INFO_REQUEST, ("127.0.0.1", port)).unwrap();
-    // Responses without requests.
-    for _ in 0..30 {
+    // Responses without requests: more than a client asks for.
+    for _ in 0..300 {
         server.send_to(INFO, victim.local_addr().unwrap()).unwrap();
     }
     shows(address, "gamewire_attacks{seat=\"victim\"} 1");
