@@ -427,7 +427,8 @@ fn verdict(
 ) -> PyResult<(String, String, Vec<PyArrowType<RecordBatch>>)> {
     let (plan, options) = (plan_of(plan)?, &reading.options);
     let ledger_settings = ledger_settings(&options.settings, options.settings.limits.remembered);
-    let checker = Checker::new(selection.with(reading.filter.clone()), ledger_settings, options.complete);
+    let checker =
+        Checker::new(selection.with(reading.filter.clone()), ledger_settings, options.complete);
     let mut arriving = PortionReader::new(portions);
     let checked = partition::verdict(&plan, checker, &mut arriving);
     let (outcome, totals) = arriving.had(checked)?;

@@ -29,7 +29,8 @@ fn check(
     let Opened { mut packets, journal } = reading.open(py, &source)?;
     let (options, rules) = (reading.options.clone(), selection.with(reading.filter.clone()));
     let (outcome, totals) = py.detach(|| {
-        let ledger_settings = ledger_settings(&options.settings, options.settings.limits.remembered);
+        let ledger_settings =
+            ledger_settings(&options.settings, options.settings.limits.remembered);
         let needs = Checker::needs(&rules, &ledger_settings);
         let mut checker = Checker::new(rules, ledger_settings, options.complete);
         let decoder = Decoder::new(Options { needs, ..options });
