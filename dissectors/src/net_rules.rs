@@ -127,7 +127,8 @@ rule! {
 }
 rule! {
     /// Players do not see this server, although others work: it is down, its port is closed or
-    /// filtered, or its responses go elsewhere.
+    /// filtered, or its responses go elsewhere. Ports that one client probes within 10 s of one another
+    /// are no servers if another port of the host answers.
     pub NET014 "server-silent" { severity: Warning, who: Server, needs: Response,
         asks: "of the requests to one server, at least one is answered",
         cite: [],

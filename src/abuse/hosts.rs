@@ -64,7 +64,7 @@ impl Abuse {
         }
         let mut all = Target::default();
         each.iter().for_each(|(_, port)| all.add(&port.target));
-        let is_flood = self.most_of_flood(&all) >= self.setting.ledger_settings.abuse.flood()
+        let is_flood = self.most_of_flood(&all) >= self.thresholds().flood()
             && is_one_way(all.kinds.iter().copied(), all.packets[1]);
         let targets: Vec<_> = each.iter().map(|(at, _)| *at).collect();
         let servers = targets.iter().filter_map(|at| self.servers.get(&Socket(*at)));

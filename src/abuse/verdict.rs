@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
-use dissectors::kit::{Role, Set, Socket, Time};
+use dissectors::kit::{AbuseThresholds, Role, Set, Socket, Time};
 use dissectors::ledger::{Ledger, may_be_answers, may_be_players};
 
 use super::Abuse;
@@ -182,6 +182,11 @@ struct AttackedPlace<'p> {
 }
 
 impl Abuse {
+    /// From when on traffic is an attack.
+    pub(super) fn thresholds(&self) -> AbuseThresholds {
+        self.setting.ledger_settings.abuse
+    }
+
     /// The attacks so far, the largest first.
     pub fn attacks(&self) -> Vec<Attack> {
         let [flooded, reflecting] = self.ruled();
@@ -258,7 +263,7 @@ impl Abuse {
         let rates = servers.chain(ports).chain(masters).chain(victims);
         let rates = rates.map(|(at, target)| (self.most_of_flood(target), at));
         let highest = rates.max_by_key(|(most, at)| (*most, Reverse(*at)));
-        let seconds = self.setting.ledger_settings.abuse.flood_window as f64 / SECOND as f64;
+        let seconds = self.thresholds().flood_window as f64 / SECOND as f64;
         let one_way = self.ports.iter().filter(|(_, port)| self.is_as_much(port));
         let one_way = one_way.filter(|(at, port)| self.may_be_players(at.0, port));
         let clients = self.victims.iter().filter(|(_, victim)| self.gets_many(victim));
@@ -268,7 +273,7 @@ impl Abuse {
             one_way: one_way.map(|(at, _)| at.0).min(),
             packets: self.read,
             highest: highest.map(|(most, at)| (at, most as f64 / seconds)),
-            threshold: self.setting.ledger_settings.abuse.flood_rate.into(),
+            threshold: self.thresholds().flood_rate.into(),
             seconds,
         }
     }
@@ -291,7 +296,7 @@ impl Abuse {
 
     /// Requests to a server from sources that are not known to be clients.
     fn unproven(&self, target: &Target) -> u64 {
-        let clients = target.clients.which(true, self.setting.ledger_settings.abuse.repeats);
+        let clients = target.clients.which(true, self.thresholds().repeats);
         let theirs: u64 = clients.map(|(_, client)| client.packets).sum();
         target.packets[0].saturating_sub(theirs)
     }
@@ -299,8 +304,7 @@ impl Abuse {
     /// Whether the requests without those of real clients make a flood. A crowd of players does
     /// not, nor one of which not all could be kept.
     pub(super) fn is_flood(&self, target: &Target) -> bool {
-        !target.clients.is_cut
-            && self.unproven(target) >= self.setting.ledger_settings.abuse.flood()
+        !target.clients.is_cut && self.unproven(target) >= self.thresholds().flood()
     }
 
     /// Whether packets of any content flood a game server's port.
@@ -310,8 +314,7 @@ impl Abuse {
 
     /// Whether so many packets are a flood, if they are not players'.
     fn is_as_much(&self, port: &GamePort) -> bool {
-        self.most_of_flood(&port.target) >= self.setting.ledger_settings.abuse.flood()
-            && port.is_one_way()
+        self.most_of_flood(&port.target) >= self.thresholds().flood() && port.is_one_way()
     }
 
     /// Whether the packets toward a game server's port may be players', because nothing that it sends was recorded.
@@ -319,7 +322,7 @@ impl Abuse {
         let target = &port.target;
         let responds = self.servers.get(&Socket(at)).is_some_and(|server| server.packets[1] > 0);
         let is_heard = responds || target.packets[1] > 0 || port.has_players();
-        let seconds = self.setting.ledger_settings.abuse.flood_window as f64 / SECOND as f64;
+        let seconds = self.thresholds().flood_window as f64 / SECOND as f64;
         let rate = self.most_of_flood(target) as f64 / seconds;
         let kinds = target.kinds.iter().copied();
         !is_heard && may_be_players(kinds, rate, target.sources.count_all())
@@ -333,32 +336,30 @@ impl Abuse {
 
     /// Whether joins and heartbeats flood a master.
     fn is_master_flooded(&self, target: &Target) -> bool {
-        self.most_of_flood(target) >= self.setting.ledger_settings.abuse.flood()
+        self.most_of_flood(target) >= self.thresholds().flood()
     }
 
     pub(super) fn most_of_flood(&self, target: &Target) -> u64 {
-        target
-            .timeline
-            .most_within((self.setting.ledger_settings.abuse.flood_window / SECOND).max(1))
+        target.timeline.most_within((self.thresholds().flood_window / SECOND).max(1))
     }
 
     /// Whether an address got many responses. Those of other services must make a flood, because
     /// their requests may be missing from the capture.
     fn is_victim(&self, target: &Target) -> bool {
         let is_ours = self.gets_many(target) && !self.may_have_asked(target);
-        is_ours || self.most_of_flood(target) >= self.setting.ledger_settings.abuse.flood()
+        is_ours || self.most_of_flood(target) >= self.thresholds().flood()
     }
 
     /// Whether an address got many responses of game servers.
     fn gets_many(&self, target: &Target) -> bool {
         let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
         target.packets[0].saturating_sub(others) >= CHECKED_FROM
-            && target.most >= self.setting.ledger_settings.abuse.repeats.into()
+            && target.most >= self.thresholds().repeats.into()
     }
 
     /// Whether an address may have asked for the responses that it got, because no request was recorded.
     fn may_have_asked(&self, target: &Target) -> bool {
-        let repeats = self.setting.ledger_settings.abuse.repeats;
+        let repeats = self.thresholds().repeats;
         self.servers.is_empty()
             && target.asked_for.is_empty()
             && may_be_answers(target.most, target.port, target.sources.count_all(), repeats)
@@ -383,15 +384,13 @@ impl Abuse {
             let unproven: u64 = targets().map(|target| self.unproven(target)).sum();
             let largest = targets().map(|target| self.unproven(target)).max().unwrap_or(0);
             // One flooded host among others that are not is a target by itself.
-            if unproven < self.setting.ledger_settings.abuse.flood()
-                || largest.saturating_mul(4) > unproven
-            {
+            if unproven < self.thresholds().flood() || largest.saturating_mul(4) > unproven {
                 return None;
             }
             let mut timeline = super::timeline::Timeline::default();
             targets().for_each(|target| timeline.add(&target.timeline));
-            let window = (self.setting.ledger_settings.abuse.flood_window / SECOND).max(1);
-            if timeline.most_within(window) < self.setting.ledger_settings.abuse.flood() {
+            let window = (self.thresholds().flood_window / SECOND).max(1);
+            if timeline.most_within(window) < self.thresholds().flood() {
                 return None;
             }
             let mut all = Target::default();
@@ -403,7 +402,7 @@ impl Abuse {
 
     fn attack(&self, place: AttackedPlace<'_>) -> Option<Attack> {
         let AttackedPlace { kind, also, at, mut targets, network, target } = place;
-        let repeats = self.setting.ledger_settings.abuse.repeats;
+        let repeats = self.thresholds().repeats;
         let Target { packets, bytes, sources, timeline, clients, .. } = target;
         let within = target.span?;
         let mut pulses = timeline.pulses();
@@ -481,7 +480,7 @@ impl Abuse {
 
     /// Packets of real clients to other ports of a host.
     fn beside(&self, at: SocketAddr) -> u64 {
-        let repeats = self.setting.ledger_settings.abuse.repeats;
+        let repeats = self.thresholds().repeats;
         let others = self.servers.iter();
         let others = others.filter(|(Socket(it), _)| it.ip() == at.ip() && it.port() != at.port());
         let clients = others.flat_map(|(_, target)| target.clients.which(true, repeats));

@@ -13,7 +13,7 @@ use crate::commands::segments::Segments;
 use crate::commands::stray_parts::StrayParts;
 use crate::commands::{Failure, painted};
 use crate::filter::Filter;
-use crate::report::ladder::{Ladder, unanswered};
+use crate::report::ladder::Ladder;
 use crate::report::paint::Paint;
 use crate::report::{Envelope, TimeFormatter};
 use crate::session::{Event, Findings, Needs, Totals};
@@ -82,6 +82,7 @@ impl Consumer for FollowConsumer<'_> {
             icmp: true,
             flows: true,
             stray_parts: true,
+            unanswered: true,
             findings,
             ..Needs::messages_with_fields()
         }
@@ -126,10 +127,12 @@ impl Consumer for FollowConsumer<'_> {
                 }
             }
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
-            Event::Checked(it) => self.unanswered.extend(unanswered(&it.checked())),
+            Event::Unanswered(request) => {
+                self.unanswered.insert(request.frame);
+            }
             Event::FlowEnded(row) => self.ladder.flow(row),
             Event::CrossFlow(it) => self.strays.event(it),
-            Event::Datagram(_) | Event::File(_) | Event::Unanswered(_) => {}
+            Event::Checked(_) | Event::Datagram(_) | Event::File(_) => {}
         }
         Ok(())
     }

@@ -33,8 +33,8 @@ pub(super) struct Client {
     pub(super) library: Option<&'static str>,
     /// Its exchanges, by server and protocol.
     servers: Vec<(SocketAddr, Id, ExchangeCounts)>,
-    /// By server: requests for a challenge that were answered, the packet of the latest, and queries.
-    rounds: Vec<(SocketAddr, u64, u64, u64)>,
+    /// What it asks of each server.
+    rounds: Vec<ChallengeRounds>,
     /// Exchanges by kind in which it got a challenge: those in which it returned it, and the others.
     kinds: Vec<(&'static str, u64, u64)>,
     /// The latest challenges.
@@ -44,6 +44,17 @@ pub(super) struct Client {
     /// What may be wrong with its requests, if these are not answered.
     doubts: Vec<(SocketAddr, Item, Failure)>,
     faults: ClientFaults,
+}
+
+/// What it asks of one server.
+#[derive(Debug)]
+struct ChallengeRounds {
+    server: SocketAddr,
+    /// Requests for a challenge that were answered, and the packet of the latest one.
+    answered: u64,
+    frame: u64,
+    /// There are other requests.
+    has_queries: bool,
 }
 
 /// A challenge that it got.
@@ -220,13 +231,12 @@ impl Client {
     pub(super) fn exchange(&mut self, exchange: &Exchange) {
         let (server, frame) = (exchange.request.server, exchange.request.frame);
         let is_query = exchange.request.is_query;
-        let new = || (server, 0, 0, 0);
-        if let Some((_, rounds, latest, queries)) =
-            find_or_add(&mut self.rounds, SERVERS, |it| it.0 == server, new)
+        let new = || ChallengeRounds { server, answered: 0, frame: 0, has_queries: false };
+        if let Some(rounds) = find_or_add(&mut self.rounds, SERVERS, |it| it.server == server, new)
         {
-            *queries += u64::from(is_query);
+            rounds.has_queries |= is_query;
             if exchange.is_answered && !is_query {
-                (*rounds, *latest) = (*rounds + 1, frame);
+                (rounds.answered, rounds.frame) = (rounds.answered + 1, frame);
             }
         }
         if !is_query {
@@ -239,7 +249,7 @@ impl Client {
         let new = || (key.0, key.1, ExchangeCounts::default());
         let server = find_or_add(&mut self.servers, SERVERS, |it| (it.0, it.1) == key, new);
         server.into_iter().for_each(|(.., share)| share.add_one(exchange.is_answered));
-        if !exchange.is_challenged {
+        if !exchange.is_challenged() {
             return;
         }
         let kind = exchange.request.kind;
@@ -288,9 +298,11 @@ impl Client {
 
     /// It asks a server for challenges, and never for anything with one.
     fn only_asks_for_challenges(&mut self) {
-        for (server, rounds, frame, queries) in std::mem::take(&mut self.rounds) {
-            if rounds >= NO_ACCIDENT && queries == 0 {
-                let values: [(_, &dyn Display); 2] = [("challenges", &rounds), ("server", &server)];
+        for rounds in std::mem::take(&mut self.rounds) {
+            let ChallengeRounds { server, answered, frame, has_queries } = rounds;
+            if answered >= NO_ACCIDENT && !has_queries {
+                let values: [(_, &dyn Display); 2] =
+                    [("challenges", &answered), ("server", &server)];
                 let cause = &causes::clients::CHALLENGE_NOT_RETURNED;
                 self.faults.add(server, u64::MAX);
                 let why = Failure::with(cause, frame, &values);

@@ -46,56 +46,79 @@ pub(super) struct Exchange {
     pub(super) request: Request,
     /// Nanoseconds since the client's host began another exchange with this server.
     pub(super) gap: Option<i64>,
-    /// The server sent a challenge.
-    pub(super) is_challenged: bool,
-    /// Its number.
-    pub(super) challenge: Option<i64>,
+    /// The latest challenge of the server.
+    challenge: Option<i64>,
+    latest: LatestMessage,
     /// The client sent the request again with a challenge.
-    pub(super) is_returned: bool,
-    /// The latest request has the server's challenge.
-    pub(super) is_right: bool,
-    /// The server answered that with a challenge again.
+    is_returned: bool,
+    /// The server answered its own challenge with another one.
     pub(super) is_challenged_again: bool,
-    /// The latest message is a challenge, and another one followed it at once.
-    pub(super) is_fresh: bool,
+    /// Two different challenges came, and nothing of the client between them.
     pub(super) is_challenged_twice: bool,
     /// The data that was asked for came.
     pub(super) is_answered: bool,
 }
 
+/// The latest message of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LatestMessage {
+    /// A request.
+    Request,
+    /// A request with the server's challenge.
+    Returned,
+    Challenge,
+}
+
 impl Exchange {
-    /// One that begins. `gap`: as in [`Exchange::gap`].
+    /// One that begins with this request. `gap`: as in [`Exchange::gap`].
     pub(super) fn new(request: Request, gap: Option<i64>) -> Exchange {
         Exchange {
             request,
             gap,
-            is_challenged: false,
             challenge: None,
+            latest: LatestMessage::Request,
             is_returned: false,
-            is_right: false,
             is_challenged_again: false,
-            is_fresh: false,
             is_challenged_twice: false,
             is_answered: false,
         }
     }
 
+    /// Whether the server sent a challenge.
+    pub(super) fn is_challenged(&self) -> bool {
+        self.challenge.is_some()
+    }
+
     /// The server sends this challenge.
-    fn challenged(&mut self, challenge: Option<i64>) {
-        self.is_challenged_again |= self.is_right;
-        self.is_challenged_twice |= self.is_fresh && self.challenge != challenge;
-        (self.is_challenged, self.challenge, self.is_fresh) = (true, challenge, true);
+    fn challenged(&mut self, challenge: i64) {
+        match self.latest {
+            LatestMessage::Request => {}
+            LatestMessage::Returned => self.is_challenged_again = true,
+            LatestMessage::Challenge => {
+                self.is_challenged_twice |= self.challenge != Some(challenge);
+            }
+        }
+        (self.challenge, self.latest) = (Some(challenge), LatestMessage::Challenge);
+    }
+
+    /// The client sends a request again.
+    fn asked_again(&mut self, request: &Request) {
+        self.is_returned |= self.is_continued_by(request);
+        self.latest = match self.is_challenged() && self.challenge == request.challenge {
+            true => LatestMessage::Returned,
+            false => LatestMessage::Request,
+        };
     }
 
     /// Whether the server owes the client nothing, because the client did not return its challenge.
     pub(super) fn is_left_by_client(&self) -> bool {
-        self.is_challenged && !self.is_returned && !self.is_answered
+        self.is_challenged() && !self.is_returned && !self.is_answered
     }
 
     /// Whether a request returns its challenge, or what the client takes for it.
     fn is_continued_by(&self, request: &Request) -> bool {
         let is_none = matches!(request.challenge, None | Some(-1 | 0));
-        self.is_challenged && (!is_none || self.challenge == request.challenge)
+        self.is_challenged() && (!is_none || self.challenge == request.challenge)
     }
 }
 
@@ -125,10 +148,7 @@ impl ExchangeLog {
             Some((mut exchange, latest))
                 if time.since(latest) < within || exchange.is_continued_by(&request) =>
             {
-                exchange.is_returned |= exchange.is_continued_by(&request);
-                exchange.is_fresh = false;
-                exchange.is_right =
-                    exchange.is_challenged && exchange.challenge == request.challenge;
+                exchange.asked_again(&request);
                 self.young.insert(key, (exchange, time));
                 return true;
             }
@@ -153,7 +173,7 @@ impl ExchangeLog {
         ends: [SocketAddr; 2],
         kind: &'static str,
         time: Time,
-        challenge: Option<Option<i64>>,
+        challenge: Option<i64>,
     ) {
         let key = (ends, kind);
         let open = self.young.remove(&key).or_else(|| self.old.remove(&key));
@@ -238,7 +258,7 @@ mod tests {
         let mut log = ExchangeLog::default();
         ask(&mut log, 1, 0);
         ask(&mut log, 2, 1);
-        log.response(ends(), "info_request", Time(SECOND + 1), Some(Some(7)));
+        log.response(ends(), "info_request", Time(SECOND + 1), Some(7));
         ask_with(&mut log, 7, 4, 2);
         log.response(ends(), "info_request", Time(2 * SECOND + 1), None);
         ask(&mut log, 6, 10);
@@ -254,7 +274,7 @@ mod tests {
     fn a_challenge_that_is_not_returned_is_the_clients_fault() {
         let mut log = ExchangeLog::default();
         ask(&mut log, 1, 0);
-        log.response(ends(), "info_request", Time(1), Some(Some(7)));
+        log.response(ends(), "info_request", Time(1), Some(7));
         ask(&mut log, 3, 5);
         let ended = log.take();
         assert!(ended[0].is_left_by_client());
@@ -268,9 +288,9 @@ mod tests {
     fn a_challenge_that_is_returned_is_the_servers_turn() {
         let mut log = ExchangeLog::default();
         ask(&mut log, 1, 0);
-        log.response(ends(), "info_request", Time(1), Some(Some(7)));
+        log.response(ends(), "info_request", Time(1), Some(7));
         ask_with(&mut log, 7, 3, 20);
-        log.response(ends(), "info_request", Time(20 * SECOND + 1), Some(Some(8)));
+        log.response(ends(), "info_request", Time(20 * SECOND + 1), Some(8));
         log.finish(Time(40 * SECOND), 2 * SECOND, false);
         let ended = log.take();
         assert!(ended.len() == 1 && !ended[0].is_left_by_client() && !ended[0].is_answered);

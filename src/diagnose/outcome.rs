@@ -1,10 +1,11 @@
 //! The results at the end of a capture.
 
 use std::fmt::Display;
+use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, Set, causes};
+use dissectors::kit::{Item, Map, Set, causes};
 
 use super::fact::Failure;
 use super::item_verdicts::ServerState;
@@ -39,8 +40,7 @@ impl Diagnosis {
             self.one_server_each();
             self.probed = self.other_ports();
         }
-        let answering = self.servers.iter().filter(|(_, it)| it.fact(Item::Answered).good > 0);
-        self.answering = answering.map(|(address, _)| (address.ip(), *address)).collect();
+        self.answering = self.first_answering_ports();
         // A server that registers also sends requests to its masters, which are not servers.
         let masters: Set<_> = self.servers.values().flat_map(Server::masters).collect();
         let known = self.servers.keys().copied();
@@ -94,7 +94,7 @@ impl Diagnosis {
     /// The attacks, which also count against the attacked servers, and what was left out of them.
     fn attacks(&mut self) -> (Vec<Attack>, Omitted) {
         let Some(abuse) = self.abuse.take() else { return Default::default() };
-        let attacks = abuse.attacks();
+        let (attacks, game_ports) = (abuse.attacks(), self.owners_of_game_ports());
         for attack in &attacks {
             let cause = match (attack.kind, attack.also) {
                 (AttackKind::FloodedServer, _)
@@ -114,9 +114,9 @@ impl Diagnosis {
             ];
             let why = Failure::with(cause, 0, &values);
             for target in &attack.targets {
-                if let Some(server) =
-                    self.owner_of(*target).and_then(|it| self.servers.get_mut(&it))
-                {
+                let is_known = self.servers.contains_key(target);
+                let own = if is_known { Some(target) } else { game_ports.get(target) };
+                if let Some(server) = own.and_then(|own| self.servers.get_mut(own)) {
                     server.fact_mut(Item::NotAttacked).fails(why.clone());
                 }
             }
@@ -124,15 +124,18 @@ impl Diagnosis {
         (attacks, abuse.omitted())
     }
 
-    /// The server at an address, or the one that announces it as its game port.
-    fn owner_of(&self, address: SocketAddr) -> Option<SocketAddr> {
-        if self.servers.contains_key(&address) {
-            return Some(address);
-        }
-        let announces = |(known, server): &(&SocketAddr, &Server)| {
-            known.ip() == address.ip() && server.game_port == Some(address.port())
-        };
-        self.servers.iter().find(announces).map(|(known, _)| *known)
+    /// The servers by the ports that they announce for players.
+    fn owners_of_game_ports(&self) -> Map<SocketAddr, SocketAddr> {
+        lowest_by_key(self.servers.iter().filter_map(|(address, server)| {
+            Some((SocketAddr::new(address.ip(), server.game_port?), *address))
+        }))
+    }
+
+    /// The servers that answer requests: of each host the one with the lowest port.
+    fn first_answering_ports(&self) -> Map<IpAddr, SocketAddr> {
+        let answers = |server: &Server| server.fact(Item::Answered).good > 0;
+        let answering = self.servers.iter().filter(|(_, server)| answers(server));
+        lowest_by_key(answering.map(|(address, _)| (address.ip(), *address)))
     }
 
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals) -> DiagnosedServer {
@@ -212,4 +215,14 @@ impl Diagnosis {
         let own = server.query.is_some_and(|id| id.info().diagnosis.items.contains(&Item::Join));
         server.registers.is_some() || own
     }
+}
+
+/// The lowest of the addresses that have a key in common, whatever order they come in.
+fn lowest_by_key<K: Eq + Hash>(
+    addresses: impl Iterator<Item = (K, SocketAddr)>,
+) -> Map<K, SocketAddr> {
+    addresses.fold(Map::default(), |mut lowest, (key, address)| {
+        lowest.entry(key).and_modify(|least| *least = address.min(*least)).or_insert(address);
+        lowest
+    })
 }

@@ -62,13 +62,11 @@ impl Diagnosis {
             (Purpose::Response | Purpose::ClientChallenge, _) => {
                 self.responses += 1;
                 let is_challenge = message.purpose == Purpose::ClientChallenge;
-                let asked = self.asked_for(event);
+                let kind = self.answered(event, is_challenge);
                 if is_challenge {
-                    let kind = asked.map(|(kind, _)| kind);
                     let client = self.client(to.ip());
                     client.into_iter().for_each(|client| client.is_challenged(event, kind));
                 }
-                self.answered(event, is_challenge);
             }
             (Purpose::ListRequest, _) => {
                 self.master(id, to).into_iter().for_each(|master| master.hears(event));
@@ -134,29 +132,21 @@ impl Diagnosis {
         }
     }
 
-    /// The kind of the request that a message answers, and whether it asks for more than a challenge.
-    fn asked_for(&mut self, event: &MessageEvent<'_>) -> Option<(&'static str, bool)> {
+    /// A server answers a request, at least in part. Returns the kind of that request, if it is known.
+    fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) -> Option<&'static str> {
         let [server, client] = event.ends();
         let request = match event.reply() {
             Some(reply) => reply.request,
             None => self.is_asked(server, client)?,
         };
-        match self.sent.get_mut(&request, self.remembered)?.what {
-            ServerPacketKind::Request { message, kind, .. } => {
-                Some((kind, message.purpose == Purpose::Query))
-            }
-            _ => None,
-        }
-    }
-
-    /// A server answers a request, at least in part.
-    fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) {
-        let [server, client] = event.ends();
-        let Some((kind, is_query)) = self.asked_for(event) else { return };
+        let sent = self.sent.get_mut(&request, self.remembered)?.what;
+        let ServerPacketKind::Request { message, kind, .. } = sent else { return None };
         // To a request for a challenge, that is the answer; and nobody can return one without a number.
-        let number = event.field("challenge").filter(|_| is_challenge && is_query);
-        let challenge = number.map(|number| number.to_string().parse().ok());
+        let is_step = is_challenge && message.purpose == Purpose::Query;
+        let number = event.field("challenge").filter(|_| is_step);
+        let challenge = number.and_then(|number| number.to_string().parse().ok());
         self.log.response([client, server], kind, event.time(), challenge);
+        Some(kind)
     }
 
     pub(super) fn client(&mut self, host: IpAddr) -> Option<&mut Client> {
@@ -353,7 +343,7 @@ impl Server {
             }
             return;
         }
-        self.returned += u64::from(exchange.is_challenged);
+        self.returned += u64::from(exchange.is_challenged());
         // Who answers queries may not know requests for a challenge; a rule says where it must.
         let is_optional = !exchange.request.is_query && self.pattern.all.answered > 0;
         if exchange.is_answered || !is_optional && !exchange.request.is_wrong {

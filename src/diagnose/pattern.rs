@@ -341,7 +341,9 @@ mod tests {
             is_query: true,
             is_wrong: false,
         };
-        Exchange { is_answered, ..Exchange::new(request, Some(SECOND)) }
+        let mut exchange = Exchange::new(request, Some(SECOND));
+        exchange.is_answered = is_answered;
+        exchange
     }
 
     fn cause(exchanges: impl IntoIterator<Item = Exchange>) -> Option<&'static str> {
@@ -376,9 +378,10 @@ mod tests {
             cause(of(&|_| true).into_iter().chain(other)),
             Some("appended_challenge_ignored")
         );
-        let fast = (0..40).map(|at| Exchange {
-            gap: Some(SECOND / 20),
-            ..exchange(at as u8 % 7, "info", at, at % 5 == 0)
+        let fast = (0..40).map(|at| {
+            let mut fast = exchange(at as u8 % 7, "info", at, at % 5 == 0);
+            fast.gap = Some(SECOND / 20);
+            fast
         });
         assert_eq!(cause(of(&|_| true).into_iter().chain(fast)), Some("rate_limited"));
     }

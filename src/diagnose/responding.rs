@@ -16,59 +16,46 @@ use crate::text::grouped;
 impl Diagnosis {
     /// What all exchanges with a server show together.
     pub(super) fn patterns(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
-        let is_lossy = self.is_lossy(read);
         self.excuse(address, server);
-        let is_heard = self.is_heard(address.ip(), read);
         self.too_few(server);
-        let why = server.fact(Item::Answered).failure(true).map(|failure| failure.cause);
-        let answers = server.pattern.all.answered > 0;
-        // What the unanswered requests have in common says more than that they are unanswered.
-        let is_silence = answers && why == Some(&causes::QUERIES_UNANSWERED);
-        let from_elsewhere = server.fact(Item::FromAsked);
-        let is_open = (why.is_none() || is_silence)
-            && from_elsewhere.run == 0
-            && from_elsewhere.open.is_none();
-        if is_lossy {
-            for item in [Item::Verified, Item::Answered, Item::Whole] {
-                let fact = server.fact_mut(item);
-                if fact.failure(true).is_some_and(|failure| failure.cause.kind != CauseKind::Icmp) {
-                    let text = "the recording lost packets: what is missing proves nothing";
-                    fact.fails_by(Vec::new());
-                    fact.doubt(Vec::new(), Failure::new(&causes::CAPTURE_DROPS, 0, text));
-                }
-            }
+        if self.is_lossy(read) {
+            proves_nothing(server);
             return;
         }
         odd_responses(server);
         challenged_again(server);
         too_many(server, Item::Whole);
         too_many(server, Item::Readable);
-        if !is_open {
+        let from_elsewhere = server.fact(Item::FromAsked);
+        if from_elsewhere.run > 0 || from_elsewhere.open.is_some() {
             return;
         }
-        let (all, fact) = (server.pattern.all, server.fact(Item::Answered));
-        if fact.good == 0 && all.asked > 0 && is_relay(address.ip()) {
-            let why = Failure::with(&causes::answers::FAKE_ADDRESS, server.pattern.frame(), &[]);
-            server.fact_mut(Item::Answered).open_by(why);
-        } else if fact.good == 0
-            && all.answered == 0
-            && all.asked < NO_ACCIDENT
-            && let Some(other) = self.answering.get(&address.ip()).filter(|it| **it != address)
-        {
-            let frame = server.pattern.frame();
+        let why = server.fact(Item::Answered).failure(true).map(|failure| failure.cause);
+        let answers = server.pattern.all.answered > 0;
+        match why {
+            None if server.fact(Item::Answered).good == 0 => self.silence(address, server, read),
+            // What the unanswered requests have in common says more than that they are unanswered.
+            None => in_common(server),
+            Some(why) if answers && why == &causes::QUERIES_UNANSWERED => in_common(server),
+            Some(_) => {}
+        }
+    }
+
+    /// Whether a server is silent that, as far as is known, answers nothing.
+    fn silence(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
+        let (all, frame) = (server.pattern.all, server.pattern.frame());
+        let other = self.answering.get(&address.ip()).filter(|it| **it != address);
+        let answered = server.fact_mut(Item::Answered);
+        if all.asked > 0 && is_relay(address.ip()) {
+            answered.open_by(Failure::with(&causes::answers::FAKE_ADDRESS, frame, &[]));
+        } else if let Some(other) = other.filter(|_| all.answered == 0 && all.asked < NO_ACCIDENT) {
             let values: [(_, &dyn Display); 1] = [("other", other)];
             let why = Failure::with(&causes::answers::OTHER_PORT_ANSWERS, frame, &values);
-            server.fact_mut(Item::Answered).open_by(why);
-        } else if fact.good == 0 && all.answered == 0 && all.asked >= NO_ACCIDENT && is_heard {
-            let frame = server.pattern.frame();
-            let text = format!("none of {} requests is answered", grouped(all.asked));
-            server.fact_mut(Item::Answered).bad(&causes::QUERIES_UNANSWERED, frame, text);
-        } else if (fact.good > 0 || is_silence)
-            && let Some(found) = server.pattern.failure()
-            && !responds_in_part(server, &found)
+            answered.open_by(why);
+        } else if all.answered == 0 && all.asked >= NO_ACCIDENT && self.is_heard(address.ip(), read)
         {
-            server.fact_mut(Item::Answered).fails_by(vec![found.failure.clone()]);
-            server.unanswered = Some(found);
+            let text = format!("none of {} requests is answered", grouped(all.asked));
+            answered.bad(&causes::QUERIES_UNANSWERED, frame, text);
         }
     }
 
@@ -86,60 +73,80 @@ impl Diagnosis {
 
     /// Requests of clients that ask wrongly are owed no answer.
     fn excuse(&self, address: SocketAddr, server: &mut Server) {
+        let is_left = self.excuse_challenges(server);
         // A few wrong requests do not explain why many are not answered.
-        let is_faulty = |host: &IpAddr| {
-            let missing = server.pattern.of_client(*host).missing();
-            let wrong = self.faulty.get(host).map(|faults| faults.toward(address));
+        let is_faulty = |host: IpAddr| {
+            let missing = server.pattern.of_client(host).missing();
+            let wrong = self.faulty.get(&host).map(|faults| faults.toward(address));
             wrong.is_some_and(|wrong| wrong.saturating_mul(2) >= missing)
         };
+        let mut missing = server.pattern.clients_missing().peekable();
+        if missing.peek().is_none() || !missing.all(is_faulty) {
+            return;
+        }
+        drop(missing);
+        let answers = server.pattern.all.answered > 0;
+        for item in [Item::Verified, Item::Answered] {
+            let fact = server.fact_mut(item);
+            fact.fails_by(Vec::new());
+            if item == Item::Answered && answers {
+                fact.good(0);
+            }
+            // That challenges are not returned says more.
+            if fact.good == 0 && !(is_left && fact.open.is_some()) {
+                fact.open(&causes::REQUEST_WRONG, 0, "the requests are wrong: see the client");
+            }
+        }
+        server.pattern = Default::default();
+    }
+
+    /// Where no client returns a server's challenge, it is unknown whether it accepts one. Returns whether that is so.
+    fn excuse_challenges(&self, server: &mut Server) -> bool {
+        let cause_of = |host: &IpAddr| self.faulty.get(host).and_then(|faults| faults.cause);
         let other_port = &causes::clients::CHALLENGE_OTHER_PORT;
-        let from_other_port = |host: &IpAddr| {
-            self.faulty.get(host).is_some_and(|faults| faults.cause == Some(other_port))
-        };
-        let not_returned = match server.left_by.iter().any(from_other_port) {
-            true => other_port,
-            false => &causes::clients::CHALLENGE_NOT_RETURNED,
-        };
-        let missing = Vec::from_iter(server.pattern.clients_missing());
-        let all_are_faulty = !missing.is_empty() && missing.iter().all(is_faulty);
+        let not_returned = &causes::clients::CHALLENGE_NOT_RETURNED;
+        let returns_none = |host: IpAddr| cause_of(&host) == Some(not_returned);
         let only_rounds = server.left == 0
             && server.pattern.all.asked > 0
-            && server.pattern.clients().all(|host| {
-                self.faulty.get(&host).is_some_and(|faults| {
-                    faults.cause == Some(&causes::clients::CHALLENGE_NOT_RETURNED)
-                })
-            });
-        let are_left = (server.left > 0 || only_rounds)
-            && server.fact(Item::Verified).good == 0
-            && server.fact(Item::Verified).run == 0;
-        if are_left {
-            let text = match not_returned == other_port {
-                true => "no client returns its challenge from the port that got it",
-                false => "no client returns its challenge",
-            };
-            let frame = server.left_frame;
-            for item in [Item::Verified, Item::Answered] {
-                if server.fact(item).good == 0 && server.fact(item).run == 0 {
-                    server.fact_mut(item).open(not_returned, frame, text);
-                }
+            && server.pattern.clients().all(returns_none);
+        let verified = server.fact(Item::Verified);
+        if !(server.left > 0 || only_rounds) || verified.good > 0 || verified.run > 0 {
+            return false;
+        }
+        let is_other_port = server.left_by.iter().any(|host| cause_of(host) == Some(other_port));
+        let (cause, text) = match is_other_port {
+            true => (other_port, "no client returns its challenge from the port that got it"),
+            false => (not_returned, "no client returns its challenge"),
+        };
+        let frame = server.left_frame;
+        for item in [Item::Verified, Item::Answered] {
+            let fact = server.fact_mut(item);
+            if fact.good == 0 && fact.run == 0 {
+                fact.open(cause, frame, text);
             }
         }
-        if all_are_faulty {
-            let text = "the requests are wrong: see the client";
-            for item in [Item::Verified, Item::Answered] {
-                let is_answered = item == Item::Answered && server.pattern.all.answered > 0;
-                let fact = server.fact_mut(item);
-                fact.fails_by(Vec::new());
-                if is_answered {
-                    fact.good(0);
-                }
-                // That challenges are not returned says more.
-                if fact.good == 0 && !(are_left && fact.open.is_some()) {
-                    fact.open(&causes::REQUEST_WRONG, 0, text);
-                }
-            }
-            server.pattern = Default::default();
+        true
+    }
+}
+
+/// The recording lost packets.
+fn proves_nothing(server: &mut Server) {
+    for item in [Item::Verified, Item::Answered, Item::Whole] {
+        let fact = server.fact_mut(item);
+        if fact.failure(true).is_some_and(|failure| failure.cause.kind != CauseKind::Icmp) {
+            let text = "the recording lost packets: what is missing proves nothing";
+            fact.fails_by(Vec::new());
+            fact.doubt(Vec::new(), Failure::new(&causes::CAPTURE_DROPS, 0, text));
         }
+    }
+}
+
+/// What the unanswered requests have in common.
+fn in_common(server: &mut Server) {
+    let found = server.pattern.failure();
+    if let Some(found) = found.filter(|found| !responds_in_part(server, found)) {
+        server.fact_mut(Item::Answered).fails_by(vec![found.failure.clone()]);
+        server.unanswered = Some(found);
     }
 }
 

@@ -9,13 +9,13 @@
 mod faults;
 mod heard;
 mod part;
+mod played_server;
 mod player;
 mod run;
 mod scenarios;
 mod schedule;
 mod server;
 mod tcp;
-mod troupe;
 mod udp;
 
 pub use faults::Faults;

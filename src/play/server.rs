@@ -11,11 +11,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::faults::Faults;
 use super::part::NotPlayed;
+use super::played_server::PlayedServer;
 use super::player::Secret;
 use super::run::{Report, Run};
 use super::scenarios::Scenario;
 use super::tcp::TcpStage;
-use super::troupe::Troupe;
 use super::udp::UdpStage;
 use crate::capture::write::END;
 use crate::spoken::{PacketMaker, Tape};
@@ -203,8 +203,8 @@ impl Stage {
         let transport = part.transport;
         let stage = match transport {
             Transport::Udp => {
-                let troupe = Troupe::around(&name, part);
-                UdpStage::bind(troupe, address).map(|it| Stage::Udp(Box::new(it)))
+                let played = PlayedServer::around(&name, part);
+                UdpStage::bind(played, address).map(|it| Stage::Udp(Box::new(it)))
             }
             Transport::Tcp => TcpStage::bind(part, address).map(|it| Stage::Tcp(Box::new(it))),
         };

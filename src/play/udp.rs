@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use super::faults::Dice;
 use super::heard::Ear;
 use super::part::{Line, Means};
+use super::played_server::{ClientState, PlayedServer};
 use super::player::{Did, Reaction};
 use super::run::Run;
 use super::schedule::{Due, Schedule};
-use super::troupe::{Players, Troupe};
 
 /// Maximum number of clients whose state is kept; the one that has been silent for longest is forgotten.
 const CLIENTS: usize = 256;
@@ -28,7 +28,7 @@ const AMPLIFIED: usize = 3;
 
 /// A scenario and its clients.
 pub(super) struct UdpStage {
-    troupe: Troupe,
+    played: PlayedServer,
     ear: Ear,
     socket: UdpSocket,
     /// The other port.
@@ -39,7 +39,7 @@ pub(super) struct UdpStage {
 }
 
 struct Client {
-    players: Players,
+    players: ClientState,
     dice: Dice,
     /// The address of this host that it speaks to.
     local: IpAddr,
@@ -47,16 +47,16 @@ struct Client {
 }
 
 impl UdpStage {
-    pub(super) fn bind(troupe: Troupe, listen: SocketAddr) -> io::Result<UdpStage> {
+    pub(super) fn bind(played: PlayedServer, listen: SocketAddr) -> io::Result<UdpStage> {
         let socket = UdpSocket::bind(listen)?;
         let other = UdpSocket::bind(SocketAddr::new(listen.ip(), 0))?;
         socket.set_nonblocking(true)?;
         other.set_nonblocking(true)?;
         let address = socket.local_addr()?;
-        let own = troupe.own();
+        let own = played.own();
         let ear = Ear::new(own.protocol, own.transport, address.port());
         let (clients, schedule) = (HashMap::new(), Schedule::default());
-        Ok(UdpStage { troupe, ear, socket, other, address, clients, schedule })
+        Ok(UdpStage { played, ear, socket, other, address, clients, schedule })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -100,7 +100,7 @@ impl UdpStage {
         run.report.requests += 1;
         for did in dids {
             let Some(client) = self.clients.get_mut(&from) else { return };
-            let reaction = client.players.react(&self.troupe, did, run.secret.as_ref());
+            let reaction = client.players.react(&self.played, did, run.secret.as_ref());
             let is_proven = client.players.is_proven();
             run.report.unknown += u64::from(!reaction.is_known);
             let most = if run.secret.is_none() || is_proven {
@@ -125,7 +125,7 @@ impl UdpStage {
             self.clients.remove(&silent);
         }
         let local = self.local(from).ok()?;
-        let (dice, players) = (run.dice(), self.troupe.players(from));
+        let (dice, players) = (run.dice(), self.played.players(from));
         self.clients.insert(from, Client { players, dice, local, heard: now });
         Some(local)
     }

@@ -17,7 +17,6 @@ use crate::session::{ExchangeEffect, IcmpEvent};
 use crate::text::escaped;
 
 pub use text::LadderLine;
-pub use unanswered::unanswered;
 
 /// Maximum number of arrows per capture; further messages are counted.
 pub const STEPS: usize = 20_000;

@@ -6,7 +6,7 @@ use dissectors::kit::Set;
 use roaring::RoaringBitmap;
 
 use super::list::ListCursor;
-use crate::report::ladder::{Ladder, LadderLine, unanswered};
+use crate::report::ladder::{Ladder, LadderLine};
 use crate::report::paint::Paint;
 use crate::report::text::{DetailLevel, FieldLine, Text, field_lines};
 use crate::report::{Envelope, Report, TimeFormatter, TimeStyle};
@@ -34,9 +34,11 @@ impl OpenedConversation {
                 }
             }
             Event::Icmp(icmp) => self.icmp(icmp),
-            Event::Checked(it) => self.unanswered.extend(unanswered(&it.checked())),
+            Event::Unanswered(request) => {
+                self.unanswered.insert(request.frame);
+            }
             Event::FlowEnded(row) => self.ladder.flow(row),
-            Event::CrossFlow(_) | Event::Unanswered(_) => {}
+            Event::Checked(_) | Event::CrossFlow(_) => {}
             Event::Datagram(_) | Event::File(_) => {}
         }
     }

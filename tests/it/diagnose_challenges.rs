@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::support::gamewire;
-use crate::support::project::Project;
+use crate::support::diagnosis::{self, verdict_of};
 use captures::exchange::Setting;
 use serde_json::Value;
 
@@ -11,9 +10,7 @@ const PLAYERS: &str = "FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5";
 
 /// The exit code and the report of a script.
 fn diagnosed(script: &str) -> (u8, Value) {
-    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
-    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
-    (run.code, serde_json::from_str(&run.out).unwrap())
+    diagnosis::diagnosed(script, &Setting::udp(27015), &[])
 }
 
 /// The verdict and the cause of an item of a party, by the start of its address.
@@ -25,9 +22,7 @@ fn item(report: &Value, party: &str, name: &str) -> [String; 2] {
             .any(|it| it.as_str().is_some_and(|it| it.starts_with(party)))
     };
     let found = parties.clone().find(is_it).unwrap_or_else(|| panic!("no {party}: {report}"));
-    let items = found["items"].as_array().unwrap();
-    let item = items.iter().find(|it| it["item"] == name).unwrap_or_else(|| panic!("{found}"));
-    ["verdict", "cause"].map(|key| item[key].as_str().unwrap_or_default().to_owned())
+    verdict_of(found, name)
 }
 
 const SERVER: &str = "10.0.0.2";

@@ -1,5 +1,6 @@
 //! `gamewire diagnose`: each master has its own items, and packets without messages count, too.
 
+use crate::support::diagnosis;
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
@@ -7,9 +8,7 @@ use serde_json::Value;
 
 /// The diagnosis of a script's capture.
 fn diagnosed(script: &str, port: u16) -> Value {
-    let (_project, file) = Project::of_script(script, &Setting::udp(port));
-    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
-    serde_json::from_str(&run.out).unwrap()
+    diagnosis::diagnosed(script, &Setting::udp(port), &[]).1
 }
 
 /// The verdict and the cause of an item of the only server, with a master if one is given.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::support::diagnosis::{self, item};
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
@@ -18,18 +19,7 @@ fn diagnosed(script: &str) -> Value {
 }
 
 fn of(script: &str, setting: &Setting, options: &[&str]) -> Value {
-    let (_project, file) = Project::of_script(script, setting);
-    let args = ["diagnose", "--no-config", "--format", "json", &file];
-    let run = gamewire(args.iter().chain(options));
-    serde_json::from_str(&run.out).unwrap()
-}
-
-/// The verdict and the cause of an item of the first party of a kind.
-fn item(report: &Value, kind: &str, name: &str) -> String {
-    let items = report[kind][0]["items"].as_array().unwrap();
-    let item = items.iter().find(|item| item["item"] == name).unwrap();
-    let cause = item["cause"].as_str().unwrap_or_default();
-    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
+    diagnosis::diagnosed(script, setting, options).1
 }
 
 /// Rounds of a script, 20 seconds apart, each with its number and its second.
@@ -168,8 +158,7 @@ fn a_broadcast_is_no_server_and_a_probe_is_one() {
             capture.push(at(20), &Datagram::new(server, client, answer).packet());
         }
         let (_project, file) = Project::of_capture(capture.pcap());
-        let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
-        let report: Value = serde_json::from_str(&run.out).unwrap();
+        let (_, report) = diagnosis::report_of(&file, &[]);
         assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report}");
         assert_eq!(report["servers"][0]["verdict"], "ok");
         assert_eq!(report["broadcasts"][0]["to"], to);
@@ -201,8 +190,7 @@ fn one_server_recorded_before_and_behind_nat() {
             capture.push(at(430), &Datagram::new(outside, client, answer).packet());
         }
         let (_project, file) = Project::of_capture(capture.pcap());
-        let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
-        let report: Value = serde_json::from_str(&run.out).unwrap();
+        let (_, report) = diagnosis::report_of(&file, &[]);
         report["servers"].as_array().unwrap().clone()
     };
     let one = servers(answer);

@@ -1,5 +1,6 @@
 //! What a capture does not have, and where servers stand, in `gamewire diagnose`.
 
+use crate::support::diagnosis::{self, diagnosed, verdict_of};
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
@@ -9,18 +10,9 @@ use serde_json::Value;
 const ASK: &str = "FFFFFFFF 55 11223344";
 const PLAYERS: &str = "FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5";
 
-fn diagnosed(script: &str, setting: &Setting, options: &[&str]) -> Value {
-    let (_project, file) = Project::of_script(script, setting);
-    let command = ["diagnose", "--no-config", "--format", "json"];
-    let run = gamewire([&command[..], options, &[&file]].concat());
-    serde_json::from_str(&run.out).unwrap()
-}
-
 /// The verdict and the cause of an item of the first server.
 fn item(report: &Value, name: &str) -> [String; 2] {
-    let items = report["servers"][0]["items"].as_array().unwrap_or_else(|| panic!("{report}"));
-    let item = items.iter().find(|it| it["item"] == name).unwrap_or_else(|| panic!("{report}"));
-    ["verdict", "cause"].map(|key| item[key].as_str().unwrap_or_default().to_owned())
+    verdict_of(&report["servers"][0], name)
 }
 
 const A2S: Setting = Setting::udp(27015);
@@ -36,7 +28,7 @@ fn every_ten_seconds(count: u32, lines: &[(f64, String)]) -> String {
 #[test]
 fn a_host_that_only_answers_is_a_server() {
     let lines = [(0.0, format!("s > c  {PLAYERS}"))];
-    let report = diagnosed(&every_ten_seconds(12, &lines), &A2S, &[]);
+    let (_, report) = diagnosed(&every_ten_seconds(12, &lines), &A2S, &[]);
     assert_eq!(report["servers"][0]["server"], "10.0.0.2:27015", "{report}");
     assert_eq!(item(&report, "seen.asked"), ["unknown", "capture_one_sided"]);
     assert_eq!(report["servers"][0]["verdict"], "unknown");
@@ -57,7 +49,7 @@ fn losses_that_nobody_counted_accuse_nobody() {
             kept.map(move |(_, (at, line))| (f64::from(nth) * 1.5 + at, line.clone()))
         })
         .collect();
-    let report = diagnosed(&every_ten_seconds(12, &lines), &A2S, &[]);
+    let (_, report) = diagnosed(&every_ten_seconds(12, &lines), &A2S, &[]);
     assert_ne!(report["servers"][0]["verdict"], "fault", "{report}");
 }
 
@@ -74,8 +66,7 @@ fn capture_of(datagrams: impl IntoIterator<Item = (f64, String, String, Vec<u8>)
 /// The report of a capture.
 fn report_of(bytes: &[u8]) -> Value {
     let (_project, file) = Project::of_capture(bytes);
-    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
-    serde_json::from_str(&run.out).unwrap()
+    diagnosis::report_of(&file, &[]).1
 }
 
 #[test]
@@ -94,7 +85,7 @@ fn another_port_that_answers_is_named() {
     let mut script =
         every_ten_seconds(3, &[(0.0, format!("c > s  {ASK}")), (0.1, format!("s > c  {PLAYERS}"))]);
     script = script.replace("end 60", &format!("60 d > s:27099  {ASK}\nend 90"));
-    let report = diagnosed(&script, &A2S, &["--server", "10.0.0.2:27099"]);
+    let (_, report) = diagnosed(&script, &A2S, &["--server", "10.0.0.2:27099"]);
     assert_eq!(item(&report, "seen.answered"), ["unknown", "other_port_answers"], "{report}");
 }
 
@@ -120,7 +111,7 @@ fn counts_beyond_a_byte_are_in_the_tags() {
         (0.0, "c > s  FFFFFFFF 54 'Source Engine Query' 00".to_owned()),
         (0.1, format!("s > c  {info}")),
     ];
-    let report = diagnosed(&every_ten_seconds(4, &lines), &A2S, &[]);
+    let (_, report) = diagnosed(&every_ten_seconds(4, &lines), &A2S, &[]);
     assert_eq!(item(&report, "seen.believable"), ["unknown", "wrapped_counts"], "{report}");
 }
 

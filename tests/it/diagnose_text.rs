@@ -1,23 +1,12 @@
 //! `gamewire diagnose`: servers, clients and masters that speak text.
 
-use crate::support::gamewire;
-use crate::support::project::Project;
+use crate::support::diagnosis::{self, item};
 use captures::exchange::Setting;
 use serde_json::Value;
 
 /// The diagnosis of a script's capture.
 fn diagnosed(script: &str) -> Value {
-    let (_project, file) = Project::of_script(script, &Setting::udp(7778));
-    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
-    serde_json::from_str(&run.out).unwrap()
-}
-
-/// The verdict and the cause of an item of the first party of a kind.
-fn item(report: &Value, kind: &str, name: &str) -> String {
-    let items = report[kind][0]["items"].as_array().unwrap();
-    let item = items.iter().find(|item| item["item"] == name).unwrap();
-    let cause = item["cause"].as_str().unwrap_or_default();
-    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
+    diagnosis::diagnosed(script, &Setting::udp(7778), &[]).1
 }
 
 /// Four times this, with its second in place of `AT`; backslashes need not be doubled.

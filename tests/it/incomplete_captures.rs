@@ -1,6 +1,7 @@
 //! What a capture lacks is no fault of anybody: packets that were cut by the snap length, lost segments of a stream, a
 //! late start. And of several servers, each with troubles is explained.
 
+use crate::support::diagnosis;
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
@@ -25,13 +26,11 @@ fn cut(script: &str, port: u16, most: usize) -> Value {
 }
 
 fn diagnosed(file: &str) -> Value {
-    let run = gamewire(["diagnose", "--no-config", "--format", "json", file]);
-    serde_json::from_str(&run.out).unwrap()
+    diagnosis::report_of(file, &[]).1
 }
 
 fn of_script(script: &str, port: u16) -> Value {
-    let (_project, file) = Project::of_script(script, &Setting::udp(port));
-    diagnosed(&file)
+    diagnosis::diagnosed(script, &Setting::udp(port), &[]).1
 }
 
 /// The verdict and the cause of an item of the first party of a kind.

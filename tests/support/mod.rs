@@ -3,6 +3,7 @@
 
 pub(crate) mod browser;
 pub(crate) mod canary;
+pub(crate) mod diagnosis;
 pub(crate) mod examples;
 pub(crate) mod exchanges;
 pub(crate) mod player;

@@ -139,7 +139,13 @@ impl Task {
         each: &mut dyn FnMut(Option<&Event<'_>>) -> bool,
     ) -> Result<(), Failure> {
         let findings = Findings::All { in_words: true };
-        let needs = Needs { icmp: true, flows: true, findings, ..Needs::messages_with_fields() };
+        let needs = Needs {
+            icmp: true,
+            flows: true,
+            unanswered: true,
+            findings,
+            ..Needs::messages_with_fields()
+        };
         let mut goes_on = true;
         for all in self.conversations(numbers)?.chunk_by(|one, next| one.capture == next.capture) {
             let wanted = WantedConversations::new(all.iter().copied());

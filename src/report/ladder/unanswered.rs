@@ -4,7 +4,6 @@ use dissectors::kit::Set;
 
 use super::Ladder;
 use crate::flows::FlowRow;
-use crate::session::Checked;
 
 impl Ladder {
     /// A flow has ended.
@@ -32,10 +31,4 @@ impl Ladder {
         }
         self.first = self.steps.len();
     }
-}
-
-/// The packets of requests about which rules say that they were not answered, among these results.
-pub fn unanswered(checked: &Checked<'_>) -> impl Iterator<Item = u64> {
-    let found = checked.findings.iter().filter(|it| it.rule.requires_response);
-    found.filter_map(|it| Some(it.mark?.frame))
 }

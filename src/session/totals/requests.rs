@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Evidence, Map, Mark, Rule, Set};
+use dissectors::kit::{Evidence, Map, Mark, Rule, Set, Time};
 use dissectors::net_rules::{NET012, NET014};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,10 @@ struct UnansweredRequests {
     lossy: bool,
     /// The server sent other packets to one of the clients.
     heard: bool,
+    /// All of them come from one host.
+    of_one_client: bool,
+    /// Time of the first one.
+    first: Time,
     /// The latest one, with sender, receiver and protocol.
     mark: Mark,
     client: SocketAddr,
@@ -132,6 +136,8 @@ impl Requests {
             settled: u64::from(evidence.refused || evidence.waited),
             heard: evidence.asked_party_seen,
             lossy: evidence.lossy || evidence.lost || flow_context.flow.lossy,
+            of_one_client: true,
+            first: mark.time,
             mark: *mark,
             client,
             server,
@@ -185,6 +191,7 @@ impl Requests {
             .collect();
         let hosts = if silent.is_empty() { &[][..] } else { &review.answering };
         let hosts: Set<_> = hosts.iter().map(SocketAddr::ip).collect();
+        leave_out_probes(&mut silent, &hosts);
         let mut all: Option<UnansweredRequests> = None;
         let mut any_is_proven = false;
         for (server, silence) in silent {
@@ -236,6 +243,10 @@ impl UnansweredRequests {
             settled: self.settled + other.settled,
             lossy: self.lossy || other.lossy,
             heard: self.heard || other.heard,
+            of_one_client: self.of_one_client
+                && other.of_one_client
+                && self.client.ip() == other.client.ip(),
+            first: self.first.min(other.first),
             ..*latest.unwrap_or(self)
         }
     }
@@ -273,9 +284,34 @@ impl UnansweredRequests {
     }
 }
 
+/// Nanoseconds within which a client that looks for a server asks one port of a host after the other.
+const PROBE: i64 = 10_000_000_000;
+
+/// Ports that one client probes are no servers if another port of the host answers. `answering`: the hosts that answer.
+fn leave_out_probes(
+    silent: &mut BTreeMap<SocketAddr, Box<UnansweredRequests>>,
+    answering: &Set<IpAddr>,
+) {
+    let mut probes: Map<_, Vec<_>> = Map::default();
+    for (server, silence) in silent.iter() {
+        if silence.of_one_client && answering.contains(&server.ip()) {
+            let pair = (silence.client.ip(), server.ip());
+            probes.entry(pair).or_default().push((silence.first, *server));
+        }
+    }
+    for mut ports in probes.into_values() {
+        ports.sort_unstable();
+        for near in ports.chunk_by(|(one, _), (next, _)| next.since(*one) <= PROBE) {
+            if near.len() > 1 {
+                near.iter().for_each(|(_, server)| drop(silent.remove(server)));
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use dissectors::kit::{FlowFacts, Side, Time, Transport};
+    use dissectors::kit::{FlowFacts, Side, Transport};
 
     use super::*;
     use crate::net::Tunnels;
@@ -361,6 +397,27 @@ mod tests {
         ask(&mut requests, SERVER, 1, WAITED);
         requests.responds(SERVER.parse().unwrap());
         assert!(broken(&mut requests, &heard, true).is_empty());
+    }
+
+    #[test]
+    fn ports_that_a_client_probes_are_no_servers_if_another_one_answers() {
+        let probed = |answers: &str| {
+            let mut requests = Requests::new(10);
+            for round in 0..3 {
+                for (at, port) in [27016, 27017, 27018].into_iter().enumerate() {
+                    let server = format!("10.0.0.2:{port}");
+                    ask(&mut requests, &server, round * 60 + at as u64, WAITED);
+                }
+            }
+            requests.responds(answers.parse().unwrap());
+            broken(&mut requests, &["10.0.0.2"], false).len()
+        };
+        assert_eq!([probed(SERVER), probed(OTHER)], [0, 3]);
+        // One port is a server that is down.
+        let mut requests = Requests::new(10);
+        (1..4).for_each(|frame| ask(&mut requests, "10.0.0.2:27016", frame, WAITED));
+        requests.responds(SERVER.parse().unwrap());
+        assert_eq!(broken(&mut requests, &[], false), both(true, 3)[1..]);
     }
 
     #[test]

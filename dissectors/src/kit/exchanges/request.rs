@@ -77,7 +77,7 @@ impl<Q: Question> Request<Q> {
     const MOST_LEFT: u8 = u8::MAX;
     const MOST_TRIES: u8 = 127;
 
-    /// A request that is sent for the first time, as far as is known. `is_owed`: a response is due.
+    /// A request that is sent for the first time, as far as is known. `is_due`: a response is due.
     pub fn new(what: Q, mark: Mark, is_due: bool) -> Request<Q> {
         Request {
             what,
@@ -127,11 +127,12 @@ impl<Q: Question> Request<Q> {
 
     /// Whether this request repeats another that is still waiting. This has a time limit, since a
     /// client that asks a dead server every second sends several requests. After a challenge, the
-    /// exchange began earlier.
+    /// exchange began earlier. A request that gets no response does not repeat one that does.
     pub fn is_again(&self, before: &Request<Q>, timeout: i64) -> bool {
         let rounds = if self.what.carries_challenge() { 3 } else { 1 };
         let clock = Clock { now: self.mark.time, timeout };
         before.is_open()
+            && before.due == self.due
             && self.repeats(before)
             && !before.is_overdue(clock)
             && clock.now.since(before.began) / rounds < timeout

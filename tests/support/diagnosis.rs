@@ -1,0 +1,33 @@
+//! What `gamewire diagnose` says of a script.
+
+use captures::exchange::Setting;
+use serde_json::Value;
+
+use super::gamewire;
+use super::project::Project;
+
+/// The exit code and the report of a script's capture.
+pub(crate) fn diagnosed(script: &str, setting: &Setting, options: &[&str]) -> (u8, Value) {
+    let (_project, file) = Project::of_script(script, setting);
+    report_of(&file, options)
+}
+
+/// The same of a capture.
+pub(crate) fn report_of(file: &str, options: &[&str]) -> (u8, Value) {
+    let command = ["diagnose", "--no-config", "--format", "json"];
+    let run = gamewire([&command[..], options, &[file]].concat());
+    (run.code, serde_json::from_str(&run.out).unwrap())
+}
+
+/// The verdict and the cause of an item of a party.
+pub(crate) fn verdict_of(party: &Value, name: &str) -> [String; 2] {
+    let items = party["items"].as_array().unwrap_or_else(|| panic!("no party: {party}"));
+    let item = items.iter().find(|it| it["item"] == name);
+    let item = item.unwrap_or_else(|| panic!("no {name}: {party}"));
+    ["verdict", "cause"].map(|key| item[key].as_str().unwrap_or_default().to_owned())
+}
+
+/// The same of the first party of a kind, in one text.
+pub(crate) fn item(report: &Value, kind: &str, name: &str) -> String {
+    verdict_of(&report[kind][0], name).join(" ").trim_end().to_owned()
+}
