@@ -266,6 +266,8 @@ pub struct DocsArgs {
 pub enum DocsPart {
     /// The conditions and causes of diagnose, for docs/answers.md
     Causes,
+    /// The limits that users can set, for docs/limits.md
+    Limits,
     /// The tables and their columns, for docs/tables.md
     Tables,
 }

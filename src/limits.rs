@@ -1,207 +1,103 @@
-//! The names and values of all limits that users can set.
+//! All limits that users can set: their names and values.
 //!
 //! Each limit is enforced by the module of the limited data; reaching one is reported as NET011.
 
+#[cfg(feature = "program")]
+use std::fmt::Write;
 use std::sync::LazyLock;
 
-use dissectors::kit::{self, Tree};
+use dissectors::kit::{self, NamedLimit, Tree};
+use dissectors::limits;
 
 use crate::net::limits::FragmentLimits;
-use crate::net::tcp;
+use crate::net::tcp::StreamLimits;
 use crate::session::Options;
 
-/// The limits of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunLimits {
-    /// Flows that are tracked at the same time.
-    pub flows: usize,
-    /// Bytes of memory that they take.
-    pub flow_bytes: usize,
-    /// Bytes of incomplete IP fragments of one source address.
-    pub fragment_bytes: usize,
-    /// Bytes of all incomplete IP fragments.
-    pub fragments_bytes: usize,
-    /// Unread and out-of-order bytes of one direction of a TCP connection.
-    pub stream_bytes: usize,
-    /// Unread and out-of-order bytes of all TCP connections.
-    pub streams_bytes: usize,
-    /// Bytes of all unfinished responses.
-    pub unfinished_bytes: usize,
-    /// The limits of the protocol state of one flow.
-    pub protocols: kit::Limits,
-    /// Fields of one message that are shown.
-    pub fields: usize,
-    /// Levels of nested groups that are shown.
-    pub depth: usize,
+limits! {
+    /// The limits of a run.
+    pub struct RunLimits {
+        flows "flows": count >= 1, = Options::default().flows,
+            "flows tracked at a time; the one that has been silent longest is evicted";
+        flow_bytes "flow-bytes": bytes >= 1 << 12, = Options::default().flow_bytes,
+            "memory of tracked flows; the one that has been silent longest is evicted";
+        fragment_bytes "fragment-bytes": bytes >= FragmentLimits::LEAST, = FragmentLimits::default().source,
+            "incomplete IP fragments from one source; its oldest datagram is dropped";
+        fragments_bytes "fragments-bytes": bytes >= FragmentLimits::LEAST, = FragmentLimits::default().total,
+            "incomplete IP fragments in total; the oldest datagram is dropped";
+        stream_bytes "stream-bytes": bytes >= 1 << 10, = StreamLimits::default().stream,
+            "unread and out-of-order bytes of one direction of a TCP connection; they are read \
+             without the missing bytes, or dropped";
+        streams_bytes "streams-bytes": bytes >= 1 << 10, = StreamLimits::default().total,
+            "the same for all TCP connections together";
+        fields "fields": count >= 1, = Tree::MOST,
+            "fields of one message that are shown; the remaining bytes are one field";
+        depth "depth": count >= 4, = Tree::DEEPEST,
+            "nested groups of fields, in JSON and text; deeper fields are shown at this depth";
+        + /// The limits of the state of protocols.
+            protocols: kit::Limits = kit::Limits::default();
+    }
 }
 
-impl Default for RunLimits {
-    fn default() -> RunLimits {
-        let options = Options::default();
-        RunLimits {
-            flows: options.flows,
-            flow_bytes: options.flow_bytes,
-            fragment_bytes: options.fragments.source,
-            fragments_bytes: options.fragments.total,
-            stream_bytes: options.streams.stream,
-            streams_bytes: options.streams.total,
-            unfinished_bytes: options.unfinished_bytes,
-            protocols: options.settings.limits,
-            fields: Tree::MOST,
-            depth: Tree::DEEPEST,
+/// What users see of a limit.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitOfRun {
+    /// Its name on the command line and in reports.
+    pub name: &'static str,
+    /// What it bounds, and what happens when it is reached.
+    pub bounds: &'static str,
+    is_bytes: bool,
+    least: usize,
+    place: LimitPlace,
+}
+
+/// Whose limit it is.
+#[derive(Clone, Copy, Debug)]
+enum LimitPlace {
+    OfRun(fn(&mut RunLimits) -> &mut usize),
+    OfProtocols(fn(&mut kit::Limits) -> &mut usize),
+}
+
+/// All limits.
+pub fn all() -> impl Iterator<Item = LimitOfRun> {
+    let of_run = RunLimits::NAMED.iter().map(|it| LimitOfRun::of(it, LimitPlace::OfRun(it.place)));
+    let of_protocols = kit::Limits::NAMED.iter();
+    of_run.chain(of_protocols.map(|it| LimitOfRun::of(it, LimitPlace::OfProtocols(it.place))))
+}
+
+impl LimitOfRun {
+    fn of<T>(limit: &NamedLimit<T>, place: LimitPlace) -> LimitOfRun {
+        let NamedLimit { name, bounds, is_bytes, least, .. } = *limit;
+        LimitOfRun { name, bounds, is_bytes, least, place }
+    }
+
+    fn value<'a>(&self, limits: &'a mut RunLimits) -> &'a mut usize {
+        match self.place {
+            LimitPlace::OfRun(place) => place(limits),
+            LimitPlace::OfProtocols(place) => place(&mut limits.protocols),
+        }
+    }
+
+    /// The default value in the syntax of the command line.
+    pub fn default(&self) -> String {
+        let value = *self.value(&mut RunLimits::default());
+        match value {
+            value if self.is_bytes && value >= 1 << 20 && value.is_multiple_of(1 << 20) => {
+                format!("{}M", value >> 20)
+            }
+            value if self.is_bytes && value.is_multiple_of(1 << 10) => format!("{}K", value >> 10),
+            value => value.to_string(),
         }
     }
 }
 
-/// A limit.
-pub struct Named {
-    /// Its name on the command line and in reports.
-    pub name: &'static str,
-    /// What it limits, and what happens when it is reached.
-    pub bounds: &'static str,
-    /// Whether it counts bytes.
-    pub is_bytes: bool,
-    /// Minimum value.
-    pub least: usize,
-    place: fn(&mut RunLimits) -> &mut usize,
+/// The table of docs/limits.md.
+#[cfg(feature = "program")]
+pub fn markdown(out: &mut String) {
+    out.push_str("| name | default | bounds |\n|---|---|---|\n");
+    for limit in all() {
+        let _ = writeln!(out, "| `{}` | {} | {} |", limit.name, limit.default(), limit.bounds);
+    }
 }
-
-const fn bytes(
-    name: &'static str,
-    least: usize,
-    place: fn(&mut RunLimits) -> &mut usize,
-    bounds: &'static str,
-) -> Named {
-    Named { name, bounds, is_bytes: true, least, place }
-}
-
-const fn count(
-    name: &'static str,
-    place: fn(&mut RunLimits) -> &mut usize,
-    bounds: &'static str,
-) -> Named {
-    Named { name, bounds, is_bytes: false, least: 1, place }
-}
-
-/// All limits.
-pub const ALL: &[Named] = &[
-    count(
-        "flows",
-        |l| &mut l.flows,
-        "flows tracked at a time; the one that has been silent longest is evicted",
-    ),
-    bytes(
-        "flow-bytes",
-        1 << 12,
-        |l| &mut l.flow_bytes,
-        "memory of tracked flows; the one that has been silent longest is evicted",
-    ),
-    bytes(
-        "fragment-bytes",
-        FragmentLimits::LEAST,
-        |l| &mut l.fragment_bytes,
-        "incomplete IP fragments from one source; its oldest datagram is dropped",
-    ),
-    bytes(
-        "fragments-bytes",
-        FragmentLimits::LEAST,
-        |l| &mut l.fragments_bytes,
-        "incomplete IP fragments in total; the oldest datagram is dropped",
-    ),
-    bytes(
-        "stream-bytes",
-        1 << 10,
-        |l| &mut l.stream_bytes,
-        "unread and out-of-order bytes of one direction of a TCP connection; they are read \
-         without the missing bytes, or dropped",
-    ),
-    bytes(
-        "streams-bytes",
-        1 << 10,
-        |l| &mut l.streams_bytes,
-        "the same for all TCP connections together",
-    ),
-    count(
-        "pending",
-        |l| &mut l.protocols.pending,
-        "requests of a flow that wait for a response; the oldest is dropped",
-    ),
-    count(
-        "unfinished",
-        |l| &mut l.protocols.unfinished,
-        "responses of a flow with missing parts; the oldest is shown in parts",
-    ),
-    bytes(
-        "parts-bytes",
-        1,
-        |l| &mut l.protocols.parts_bytes,
-        "the parts of one unfinished response; it is shown in parts",
-    ),
-    bytes(
-        "unfinished-bytes",
-        1,
-        |l| &mut l.unfinished_bytes,
-        "unfinished responses of all flows together; the one that does not fit is shown in parts",
-    ),
-    bytes(
-        "inflated",
-        1,
-        |l| &mut l.protocols.inflated,
-        "a decompressed bzip2 response; a longer one is cut here",
-    ),
-    count(
-        "inflated-ratio",
-        |l| &mut l.protocols.inflated_ratio,
-        "decompressed bytes for each compressed byte, beyond an allowance of 64 KiB, which \
-         responses of a lower ratio fill again; a longer response is cut there",
-    ),
-    bytes(
-        "inflated-rate",
-        1,
-        |l| &mut l.protocols.inflated_rate,
-        "decompressed bytes per second of the capture, over all responses; a longer response is \
-         cut there",
-    ),
-    bytes(
-        "http-header",
-        1,
-        |l| &mut l.protocols.http_header,
-        "the header of an HTTP message (also at most 64 header lines); a message with a longer \
-         one is skipped",
-    ),
-    bytes(
-        "http-body",
-        1,
-        |l| &mut l.protocols.http_body,
-        "the body of an HTTP message; a longer one is cut here",
-    ),
-    bytes(
-        "list-bytes",
-        1,
-        |l| &mut l.protocols.list_bytes,
-        "a list in a stream of the GameSpy text protocol; a longer one is read in parts",
-    ),
-    count(
-        "remembered",
-        |l| &mut l.protocols.remembered,
-        "remembered items of one kind, such as challenges: the oldest are forgotten. Of state \
-         that spans hosts half as many: further items are not stored. Checks that depend on a \
-         missing item are inconclusive",
-    ),
-    count(
-        "fields",
-        |l| &mut l.fields,
-        "fields of one message that are shown; the remaining bytes are one field",
-    ),
-    Named {
-        least: 4,
-        ..count(
-            "depth",
-            |l| &mut l.depth,
-            "nested groups of fields, in JSON and text; deeper fields are shown at this depth",
-        )
-    },
-];
 
 /// Maximum memory of a run in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,9 +156,9 @@ impl std::str::FromStr for Memory {
 }
 
 /// The value of a limit: `NAME=N`, where N may have the suffix K, M or G.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    index: usize,
+    limit: LimitOfRun,
     value: usize,
 }
 
@@ -272,16 +168,15 @@ impl std::str::FromStr for Setting {
     fn from_str(text: &str) -> Result<Setting, String> {
         let (name, number) =
             text.split_once('=').ok_or("write it as NAME=N, such as flows=1000")?;
-        let index = ALL.iter().position(|named| named.name == name).ok_or_else(|| {
-            let names: Vec<_> = ALL.iter().map(|named| named.name).collect();
+        let limit = all().find(|limit| limit.name == name).ok_or_else(|| {
+            let names: Vec<_> = all().map(|limit| limit.name).collect();
             format!("there is no limit `{name}`; valid names are {}", names.join(", "))
         })?;
         let value = number_of(number).ok_or("write a whole number, such as 1000, 64K or 2M")?;
-        let least = ALL.get(index).map_or(1, |named| named.least);
-        if value < least {
-            return Err(format!("{name} must be at least {least}"));
+        if value < limit.least {
+            return Err(format!("{name} must be at least {}", limit.least));
         }
-        Ok(Setting { index, value })
+        Ok(Setting { limit, value })
     }
 }
 
@@ -300,9 +195,7 @@ impl RunLimits {
     pub fn with(memory: Memory, settings: &[Setting]) -> RunLimits {
         let mut limits = RunLimits::within(memory);
         for setting in settings {
-            if let Some(named) = ALL.get(setting.index) {
-                *(named.place)(&mut limits) = setting.value;
-            }
+            *setting.limit.value(&mut limits) = setting.value;
         }
         limits
     }
@@ -313,7 +206,7 @@ impl RunLimits {
         let mut limits = RunLimits { flow_bytes: memory / 2, ..RunLimits::default() };
         limits.protocols.remembered = (memory / 2048).max(1);
         limits.streams_bytes = limits.streams_bytes.min((memory / 8).max(1 << 20));
-        for bytes in [&mut limits.fragments_bytes, &mut limits.unfinished_bytes] {
+        for bytes in [&mut limits.fragments_bytes, &mut limits.protocols.unfinished_bytes] {
             *bytes = (*bytes).min((memory / 64).max(FragmentLimits::LEAST));
         }
         limits.fragment_bytes = limits.fragment_bytes.min(limits.fragments_bytes);
@@ -326,13 +219,12 @@ impl RunLimits {
         let mut options = Options {
             flows: self.flows,
             flow_bytes: self.flow_bytes,
-            unfinished_bytes: self.unfinished_bytes,
             fragments: FragmentLimits {
                 source: self.fragment_bytes,
                 total: self.fragments_bytes,
                 ..options.fragments
             },
-            streams: tcp::StreamLimits {
+            streams: StreamLimits {
                 stream: self.stream_bytes,
                 total: self.streams_bytes,
                 ..options.streams
@@ -344,24 +236,8 @@ impl RunLimits {
     }
 }
 
-impl Named {
-    /// The default value in the syntax of the command line.
-    pub fn default(&self) -> String {
-        let value = *(self.place)(&mut RunLimits::default());
-        match value {
-            value if self.is_bytes && value >= 1 << 20 && value.is_multiple_of(1 << 20) => {
-                format!("{}M", value >> 20)
-            }
-            value if self.is_bytes && value.is_multiple_of(1 << 10) => format!("{}K", value >> 10),
-            value => value.to_string(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use dissectors::kit::Limit;
-
     use super::*;
 
     #[test]
@@ -379,17 +255,10 @@ mod tests {
 
     #[test]
     fn defaults_have_the_syntax_of_the_command_line() {
-        for named in ALL {
-            let text = format!("{}={}", named.name, named.default());
+        for limit in all() {
+            let text = format!("{}={}", limit.name, limit.default());
             let setting: Setting = text.parse().unwrap();
             assert_eq!(RunLimits::with(Memory::USUAL, &[setting]), RunLimits::default(), "{text}");
-        }
-    }
-
-    #[test]
-    fn all_limits_of_protocols_can_be_set() {
-        for limit in Limit::ALL {
-            assert!(ALL.iter().any(|named| named.name == limit.name()), "{limit:?}");
         }
     }
 
@@ -546,16 +415,6 @@ mod tests {
         for (code, bound, row) in FIXED {
             assert!(code.contains(bound), "not in the code: {bound}");
             assert!(page.contains(row), "docs/limits.md lacks\n{row}");
-        }
-    }
-
-    #[test]
-    fn the_documentation_lists_all_limits() {
-        let page = include_str!("../docs/limits.md");
-        for named in ALL {
-            let bounds: String = named.bounds.split_whitespace().collect::<Vec<_>>().join(" ");
-            let row = format!("| `{}` | {} | {bounds} |", named.name, named.default());
-            assert!(page.contains(&row), "docs/limits.md lacks\n{row}");
         }
     }
 }

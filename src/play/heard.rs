@@ -43,14 +43,14 @@ impl Ear {
         let forced = vec![DecodeAs { transport, port, protocol }];
         let fields = Some(FieldLimits::of_parties());
         let needs = Needs { messages: crate::session::Messages::All, fields, ..Needs::default() };
-        let options = Options {
+        let mut options = Options {
             identifier: Identifier::new(forced),
             needs,
             flows: FLOWS,
             flow_bytes: MEMORY,
-            unfinished_bytes: MEMORY,
             ..Options::default()
         };
+        options.settings.limits.unfinished_bytes = MEMORY;
         Ear { decoder: Decoder::new(options) }
     }
 

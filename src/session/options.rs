@@ -30,8 +30,6 @@ pub struct Options {
     pub flows: usize,
     /// Maximum memory of these flows in bytes, without unfinished responses and streams.
     pub flow_bytes: usize,
-    /// Maximum memory of unfinished responses in bytes, over all flows.
-    pub unfinished_bytes: usize,
     /// Limits for open IP fragments.
     pub fragments: FragmentLimits,
     /// Limits for TCP connections.
@@ -53,7 +51,6 @@ impl Default for Options {
             severities: Severities::default(),
             flows: 1 << 22,
             flow_bytes: 1 << 29,
-            unfinished_bytes: 16 << 20,
             fragments: FragmentLimits::default(),
             streams: tcp::StreamLimits::default(),
             idle: None,

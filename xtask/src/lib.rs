@@ -5,8 +5,9 @@
 pub mod callgrind;
 
 /// Parts of pages that gamewire generates: the page, the name of the part in it, and the arguments.
-pub const PARTS: [(&str, &str, &[&str]); 2] = [
+pub const PARTS: [(&str, &str, &[&str]); 3] = [
     ("docs/answers.md", "causes", &["docs", "causes"]),
+    ("docs/limits.md", "limits", &["docs", "limits"]),
     ("docs/tables.md", "tables", &["docs", "tables"]),
 ];
 

@@ -105,8 +105,12 @@ impl Session {
     /// One of several sessions that each have a share of a capture. The first one reports events
     /// without a flow.
     fn of_range(mut options: Options, range: ShardRange) -> Session {
-        options.settings.limits.remembered /= range.all;
-        options.settings.limits.inflated_rate /= range.all;
+        let limits = &mut options.settings.limits;
+        for whole in
+            [&mut limits.remembered, &mut limits.inflated_rate, &mut limits.unfinished_bytes]
+        {
+            *whole /= range.all;
+        }
         Session {
             shards: (0..range.shards).map(|_| Shard::new(&options, range.all)).collect(),
             range,

@@ -82,7 +82,7 @@ impl Shard {
             .keeping(options.needs.flows, options.needs.flow_details),
             streams: Streams::new(streams),
             shared: SharedStates::default(),
-            budget: Budget::new(options.unfinished_bytes / shards),
+            budget: Budget::new(options.settings.limits.unfinished_bytes),
             deadlines: Deadlines::default(),
             incomplete: Incomplete::default(),
             ports: Box::default(),

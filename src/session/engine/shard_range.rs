@@ -25,7 +25,7 @@ const FEWEST_BYTES: usize = 1 << 20;
 /// The number of shards of a session: low limits are not divided.
 pub(super) fn count_shards(options: &Options) -> usize {
     let limits = &options.settings.limits;
-    let bytes = options.unfinished_bytes.min(options.streams.total).min(options.flow_bytes);
+    let bytes = limits.unfinished_bytes.min(options.streams.total).min(options.flow_bytes);
     let bytes = bytes.min(limits.inflated_rate);
     let flows = options.flows.min(limits.remembered);
     let few = flows / SHARDS < FEWEST_FLOWS || bytes / SHARDS < FEWEST_BYTES;
