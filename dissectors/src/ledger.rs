@@ -26,7 +26,8 @@ use std::net::{IpAddr, SocketAddr};
 use crate::abuse_rules::SEC004;
 use crate::kit::{
     AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name,
-    NewFor, PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time,
+    NewFor, PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket,
+    TRANSLATED_WITHIN, Time, is_private,
 };
 use crate::net_rules::NET011;
 pub use breaches::CrossFlowBreaches;
@@ -254,6 +255,19 @@ pub struct Review {
     pub kept: Vec<KeptRule>,
     /// Results that were not kept because of the limit: the rule, the evidence, and their number.
     pub beyond: Vec<(&'static Rule, Evidence, u64)>,
+    /// Responses whose requests are not in the capture, of servers that are asked at other times.
+    pub orphans: u64,
+}
+
+/// As many responses without their requests show that the recorder lost packets: in all, or one of so many.
+const ORPHANS: u64 = 10;
+const ORPHAN_SHARE: u64 = 20;
+
+/// Whether so many responses of asked servers have no request in the capture, of so many responses, that the recorder
+/// lost packets.
+pub const fn seems_lossy(orphans: u64, responses: u64) -> bool {
+    const NO_ACCIDENT: u64 = 3;
+    orphans >= ORPHANS || orphans >= NO_ACCIDENT && orphans * ORPHAN_SHARE >= responses
 }
 
 /// A rule that passed.
@@ -464,10 +478,17 @@ impl Ledger {
             return;
         }
         let before = self.handed_out.insert(challenge, (to, mark.time));
-        let is_new = before.is_none_or(|(other, time)| match new_for {
-            NewFor::All => false,
-            NewFor::OtherHosts => other.ip() == to.ip() || mark.time.since(time) > MINUTE,
-            NewFor::OtherSockets => other == to || mark.time.since(time) > MINUTE,
+        let is_new = before.is_none_or(|(other, time)| {
+            let since = mark.time.since(time);
+            // One datagram, recorded before and behind NAT.
+            let is_translated =
+                is_private(other.ip()) != is_private(to.ip()) && since <= TRANSLATED_WITHIN;
+            match new_for {
+                NewFor::All => false,
+                _ if is_translated => true,
+                NewFor::OtherHosts => other.ip() == to.ip() || since > MINUTE,
+                NewFor::OtherSockets => other == to || since > MINUTE,
+            }
         });
         let detail = || match (new_for, before) {
             (NewFor::OtherHosts | NewFor::OtherSockets, Some((other, _))) => {
@@ -497,6 +518,8 @@ impl Ledger {
         }
         breaches.extend(review.breaches);
         let mut victims = Victims::default();
+        // Servers that are asked answer requests that the recorder lost.
+        let orphans = review.unasked.iter().filter(|seen| loads.is_asked(seen.from)).count() as u64;
         for seen in &review.unasked {
             victims.answered(seen, &self.settings);
         }
@@ -515,7 +538,7 @@ impl Ledger {
             CrossFlowBreach::of(&NET011, Evidence::default(), basis, Role::Capture, detail)
         }));
         let breaches = CrossFlowBreaches::new(breaches, elsewhere, review.places);
-        Review { breaches, kept, beyond: review.beyond }
+        Review { breaches, kept, beyond: review.beyond, orphans }
     }
 
     /// The servers that register or are listed, and the ports that they announce, as [`listed`].

@@ -10,7 +10,7 @@ const FEW: usize = 16;
 pub enum AttackKind {
     /// A server gets more requests than it can answer.
     FloodedServer,
-    /// A master gets more joins or heartbeats than it can answer.
+    /// A master gets more joins, heartbeats or requests for lists than it can answer.
     FloodedMaster,
     /// A server is misused to flood others.
     Reflector,
@@ -56,10 +56,12 @@ pub(super) fn kind_of(
 ) -> (AttackKind, Option<AttackKind>) {
     let drawn: u64 = target.sources.top(FEW).0.iter().map(|(_, packets)| packets).sum();
     let is_toward_few = drawn.saturating_mul(2) >= target.packets[0];
+    let is_master = target.lists.saturating_mul(2) >= target.packets[0];
+    let is_flooded = if is_master { AttackKind::FloodedMaster } else { AttackKind::FloodedServer };
     let (kind, also) = match (flooded, reflecting) {
-        (true, true) if is_toward_few => (AttackKind::Reflector, Some(AttackKind::FloodedServer)),
-        (true, true) => (AttackKind::FloodedServer, Some(AttackKind::Reflector)),
-        (true, false) => (AttackKind::FloodedServer, None),
+        (true, true) if is_toward_few => (AttackKind::Reflector, Some(is_flooded)),
+        (true, true) => (is_flooded, Some(AttackKind::Reflector)),
+        (true, false) => (is_flooded, None),
         (false, _) => (AttackKind::Reflector, None),
     };
     match target.hops.map(|hops| hops.all_routed()) {

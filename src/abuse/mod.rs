@@ -303,6 +303,7 @@ impl Abuse {
         let Some(server) = entry(&mut self.servers, Socket(to), self.most, is_cut) else { return };
         self.loads.asks(group(to), label, &event.payload());
         server.costly += u64::from(outline.is_costly);
+        server.lists += u64::from(outline.message.purpose == Purpose::ListRequest);
         server.is_sent((Some(id), label), to, event.bytes, &mut packet, &mut self.room);
         if let Some(senders) = &mut self.senders {
             senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));

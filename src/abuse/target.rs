@@ -28,6 +28,8 @@ pub(super) struct Target {
     pub(super) kinds: Vec<(&'static str, u64)>,
     /// Requests that take more work to answer.
     pub(super) costly: u64,
+    /// Requests for lists: it is a master.
+    pub(super) lists: u64,
     /// Packets to it, and from it.
     pub(super) packets: [u64; 2],
     /// Bytes of payload, as sent.
@@ -234,6 +236,7 @@ impl Target {
         other.kinds.iter().for_each(|(name, times)| count(&mut self.kinds, name, *times));
         other.others.iter().for_each(|(port, times)| count(&mut self.others, *port, *times));
         self.costly += other.costly;
+        self.lists += other.lists;
         for side in [0, 1] {
             self.packets[side] += other.packets[side];
             self.bytes[side] += other.bytes[side];

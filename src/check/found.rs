@@ -77,6 +77,8 @@ pub struct ReportedFinding {
     pub file_offset: Option<u64>,
     /// The capture, or the merged file of its packet, if known.
     pub capture: Option<u32>,
+    /// It is inconclusive unless the asked party is heard in another flow.
+    pub(super) if_heard: bool,
     /// Some of the bytes around it.
     pub excerpt: Option<Excerpt>,
 }
@@ -160,10 +162,16 @@ impl ReportedFinding {
             file_offset: payload
                 .and_then(|payload| file_offset(payload, finding.span.start, flow_context.packet)),
             capture: Some(0),
+            if_heard: finding.if_heard,
             excerpt: payload.map(|payload| {
                 excerpt(payload.bytes, finding.span.start as usize, finding.span.end as usize)
             }),
         }
+    }
+
+    /// Whether it is about a response that is missing on a flow without any packet of the asked party.
+    pub(crate) fn is_of_unheard(&self) -> bool {
+        self.if_heard
     }
 
     /// The party at fault, if it is not many sources.

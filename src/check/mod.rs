@@ -18,17 +18,19 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleResults,
-    SeenMessage, Settings, Severity, Side, Sink, Span, Verdict,
+    CODES, Code, Evidence, Finding, FlowFacts, Map, Mark, NeededEvidence, Payload, Role, Rule,
+    RuleResults, SeenMessage, Set, Settings, Severity, Side, Sink, Span, Time, Verdict,
 };
-use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger, LedgerSettings, Listed};
-use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
+use dissectors::ledger::{
+    AttackOn, CrossFlowBreach, KeptRule, Ledger, LedgerSettings, Listed, seems_lossy,
+};
+use dissectors::net_rules::{NET001, NET009, NET010, NET011, NET012, NET014};
 
 use crate::capture::Packets;
 use crate::filter::{Filter, Subject};
 use crate::session::{
-    self, Checked, Decoder, Event, FieldLimits, Findings, FlowContext, LeftOut, MessageEvent,
-    Messages, Options, PassedRule, Passes, Totals, Traffic, Unanswered,
+    self, Checked, Decoder, Event, FieldLimits, Findings, FlowContext, HeardServer, LeftOut,
+    MessageEvent, Messages, Options, PassedRule, Passes, Totals, Traffic, Unanswered,
 };
 
 pub use crate::session::ExchangeCounts;
@@ -136,6 +138,8 @@ pub struct Checker {
     traffic: Traffic,
     parties: Parties,
     cut: bool,
+    /// The recorder dropped packets, or seems to have.
+    dropped: bool,
 }
 
 impl Checker {
@@ -158,6 +162,7 @@ impl Checker {
             traffic: Traffic::default(),
             parties: Parties::default(),
             cut: false,
+            dropped: false,
         }
     }
 
@@ -258,10 +263,15 @@ impl Checker {
     pub fn outcome(mut self, captures: Vec<String>, read: &mut Totals) -> Outcome {
         self.traffic = std::mem::take(&mut read.traffic);
         self.results.add(&read.rules);
-        self.review(read);
+        let orphans = self.review(read);
+        let responses = self.traffic.exchanges().answered + orphans;
+        self.dropped = read.dropped || seems_lossy(orphans, responses);
+        if self.dropped && !read.dropped {
+            self.note_losses(orphans);
+        }
         self.review_requests(read);
         self.review_cut(read);
-        if read.dropped {
+        if self.dropped {
             self.excuse();
         }
         let known = self.baselined.iter_mut().flat_map(|known| &mut known.findings);
@@ -323,7 +333,7 @@ impl Checker {
             rule_outcome.notes = self.kept[rule.code.index()][Verdict::Note as usize];
             rule_outcome.inconclusive =
                 counts.inconclusive.saturating_sub(of_others(Verdict::Inconclusive));
-            if read.dropped && is_excused_by_drops(rule) {
+            if self.dropped && is_excused_by_drops(rule) {
                 rule_outcome.inconclusive += std::mem::take(&mut rule_outcome.failed);
             }
         }
@@ -342,8 +352,9 @@ impl Checker {
         is_silent && read.packets > 0 && self.selection.asks_for(rule.who, None)
     }
 
-    /// Checks the rules that only all flows together can break.
-    fn review(&mut self, read: &Totals) {
+    /// Checks the rules that only all flows together can break. Returns how many responses of servers that are asked
+    /// have no request in the capture.
+    fn review(&mut self, read: &Totals) -> u64 {
         let loads = std::mem::take(&mut self.traffic.loads);
         let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.ledger_settings));
         let requests = &self.traffic.requests;
@@ -375,6 +386,9 @@ impl Checker {
                 let lossy = lossy || breach.evidence.lossy;
                 let evidence = Evidence { lossy, ..breach.evidence };
                 self.traffic.requests.unanswered(&context, evidence, &mark);
+                if self.results.is_proven_if_heard(rule, evidence) {
+                    self.traffic.requests.unheard(rule, &context, &mark);
+                }
             }
             if breach.is_note {
                 self.results.noted_before(rule, &mark, || breach.detail.to_string());
@@ -396,13 +410,26 @@ impl Checker {
                 self.leave_out(rule, verdict, times);
             }
         }
+        review.orphans
+    }
+
+    /// Responses without requests show that the recorder lost packets, and did not say so.
+    fn note_losses(&mut self, orphans: u64) {
+        let mark = Mark { frame: 0, time: Time(0), length: 0, side: Side::First };
+        self.results.noted_before(&NET010, &mark, || {
+            format!(
+                "packets seem to be missing: {orphans} responses have no request in the capture"
+            )
+        });
+        self.take(&FlowContext::outside(6), None);
     }
 
     /// Checks the rules about all requests together.
     fn review_requests(&mut self, read: &Totals) {
         let complete = self.results.is_complete();
         let review =
-            self.traffic.requests.review(&read.heard, complete, read.lossy || read.dropped);
+            self.traffic.requests.review(&read.heard, complete, read.lossy || self.dropped);
+        self.prove(&review.heard);
         for server in &review.answering {
             self.results
                 .kept(&NET014, u32::from(self.selection.asks_for(NET014.who, Some(*server))));
@@ -425,6 +452,54 @@ impl Checker {
             self.results.evidence(Evidence::default());
             self.results.recalled(rule, false, unanswered.evidence, &mark, || unanswered.detail);
             self.take(&context, None);
+        }
+    }
+
+    /// Requests that were inconclusive on their own flows, because nothing of the asked party is there: it is heard in
+    /// others.
+    fn prove(&mut self, heard: &[HeardServer]) {
+        let each = |it: &HeardServer| {
+            let server = it.server;
+            Vec::from_iter(it.rules.iter().map(|(rule, _)| (rule.code, server)))
+        };
+        let proven: Set<_> = heard.iter().flat_map(each).collect();
+        let is_proven = |found: &ReportedFinding| {
+            let server = found.party.filter(|_| found.if_heard);
+            server.is_some_and(|server| proven.contains(&(found.rule.code, server)))
+        };
+        let mut kept: Map<(Code, SocketAddr), u64> = Map::default();
+        for mut found in std::mem::take(&mut self.found) {
+            if !is_proven(&found) {
+                self.found.push(found);
+                continue;
+            }
+            found.verdict = Verdict::Fail;
+            if let Some(server) = found.party {
+                *kept.entry((found.rule.code, server)).or_default() += 1;
+            }
+            let known = self.baselined.as_mut();
+            self.found.extend(match known {
+                Some(known) => known.take(found),
+                None => Some(found),
+            });
+        }
+        for HeardServer { server, rules } in heard {
+            for (rule, times) in rules {
+                self.results.prove(rule, *times);
+                // Of those that the selection leaves out, only the number is known.
+                let wanted = match self.selection.weighs_each() {
+                    true => kept.get(&(rule.code, *server)).copied().unwrap_or(0),
+                    false => *times,
+                };
+                let by_verdict = |counts: &mut VerdictCounts, times: u64| {
+                    let times = times.min(counts[Verdict::Inconclusive as usize]);
+                    counts[Verdict::Inconclusive as usize] -= times;
+                    counts[Verdict::Fail as usize] += times;
+                };
+                by_verdict(&mut self.kept[rule.code.index()], wanted);
+                by_verdict(&mut self.others[rule.code.index()], times - wanted);
+                self.parties.is_proven(rule, *server, wanted);
+            }
         }
     }
 

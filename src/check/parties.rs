@@ -74,6 +74,15 @@ impl Parties {
         }
     }
 
+    /// A server broke a rule so many times more.
+    pub(super) fn is_proven(&mut self, rule: &Rule, server: SocketAddr, times: u64) {
+        if let Some(party) = Party::new(rule.who, Some(server))
+            && times > 0
+        {
+            self.count(key(rule, Verdict::Fail, party), times);
+        }
+    }
+
     /// How often parties broke each rule, by its code; notes separately, under `true`.
     pub fn by_rule(&self) -> BTreeMap<(Code, bool), Map<Party, u64>> {
         let mut rules: BTreeMap<_, Map<Party, u64>> = BTreeMap::new();

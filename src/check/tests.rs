@@ -25,7 +25,7 @@ fn findings_that_are_not_kept_are_counted_by_severity() {
     };
     let found = |rule, verdict, severity| {
         let (span, detail, mark) = (Span::default(), String::new(), None);
-        vec![Finding { rule, verdict, severity, span, detail, mark }; 900]
+        vec![Finding { rule, verdict, severity, span, detail, mark, if_heard: false }; 900]
     };
     let findings = [
         found(&NET004, Verdict::Fail, Severity::Warning),

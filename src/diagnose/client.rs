@@ -4,14 +4,15 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, Purpose, causes};
+use dissectors::kit::{Cause, Item, Map, Purpose, causes};
 
 use super::checklist::Checklist;
 use super::exchange_log::Exchange;
 use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
-use super::is_clients_fault;
+use super::list_client::AskedMasters;
 use super::pattern::Pattern;
+use super::{is_clients_fault, is_error};
 use crate::session::{ExchangeCounts, MessageEvent};
 
 /// Maximum number of servers, of kinds of requests, and of challenges that are kept of a client.
@@ -35,7 +36,10 @@ pub(super) struct Client {
     servers: Vec<(SocketAddr, Id, ExchangeCounts)>,
     /// What it asks of each server.
     rounds: Vec<ChallengeRounds>,
-    /// Exchanges by kind in which it got a challenge: those in which it returned it, and the others.
+    pub(super) masters: AskedMasters,
+    /// Its latest wrong answer to the challenge of a master.
+    wrong_answer: Option<Failure>,
+    /// Exchanges by key in which it got a challenge: those in which it returned it, and the others.
     kinds: Vec<(&'static str, u64, u64)>,
     /// The latest challenges.
     given: Vec<GivenChallenge>,
@@ -64,7 +68,7 @@ struct GivenChallenge {
     /// Its own port.
     port: u16,
     number: String,
-    /// The kind of the request that the server answered with it.
+    /// The key of the exchange of the request that the server answered with it.
     kind: Option<&'static str>,
 }
 
@@ -114,22 +118,66 @@ impl Client {
             let why = Failure::with(&causes::clients::SESSION_CHANGED, frame, &values);
             self.doubt(to, Item::WellFormed, why);
         }
-        let wrong = event.checked().findings.iter().find(is_clients_fault);
-        match (self.wrong_challenge(event, challenge), wrong) {
-            (Some(why), _) => {
+        match self.wrong_challenge(event, challenge) {
+            Some(why) => {
                 self.faults.add(to, u64::MAX);
                 self.items.fact(Item::WellFormed).fails(why);
             }
-            (None, Some(finding)) => {
+            None => self.sends(event),
+        }
+    }
+
+    /// It sends a request, which may be wrong.
+    fn sends(&mut self, event: &MessageEvent<'_>) {
+        let payload = event.payload();
+        match event.checked().findings.iter().find(is_clients_fault) {
+            Some(finding) => {
                 let words = match shown_tail(payload.bytes) {
                     Some(tail) => format!("{}: \"{tail}\"", finding.detail),
                     None => finding.detail.to_string(),
                 };
-                let why = Failure::new(&causes::clients::REQUEST_MALFORMED, frame, words);
-                self.faults.add(to, 1);
+                let why = Failure::new(&causes::clients::REQUEST_MALFORMED, payload.frame, words);
+                self.faults.add(payload.to, 1);
                 self.items.fact(Item::WellFormed).fails(why);
             }
-            (None, None) => self.items.good(Item::WellFormed, frame),
+            None => self.items.good(Item::WellFormed, payload.frame),
+        }
+    }
+
+    /// It answers the challenge of a master in a connection.
+    pub(super) fn answers_challenge(&mut self, event: &MessageEvent<'_>) {
+        if let Some(finding) = event.checked().findings.iter().find(is_error) {
+            let cause = &causes::clients::REQUEST_MALFORMED;
+            self.wrong_answer = Some(Failure::new(cause, event.frame(), &*finding.detail));
+        }
+    }
+
+    /// It asks a master for a list. `timeout`: nanoseconds that an answer may take.
+    pub(super) fn asks_for_list(&mut self, event: &MessageEvent<'_>, timeout: i64) {
+        self.library = event.library().or(self.library);
+        self.masters.asks(event.ends()[1].ip(), event.time(), timeout);
+        self.sends(event);
+    }
+
+    /// What masters answer. `answered`: the lists that masters give clients.
+    pub(super) fn conclude_lists(
+        &mut self,
+        own: IpAddr,
+        answered: &Map<IpAddr, u64>,
+        is_lossy: bool,
+    ) {
+        let any_answers = self.masters.any_answers();
+        if any_answers {
+            self.items.good(Item::GetsAnswers, 0);
+        }
+        // Where the master gives it a list all the same, it accepts the answer.
+        if let Some(why) = self.wrong_answer.take().filter(|_| !any_answers) {
+            self.items.fact(Item::WellFormed).fails_by(vec![why]);
+        }
+        if let Some(asked) = self.masters.only_others(answered).filter(|_| !is_lossy) {
+            let values: [(_, &dyn Display); 2] = [("asked", &asked), ("client", &own)];
+            let why = Failure::with(&causes::answers::ONE_CLIENT_UNANSWERED, 0, &values);
+            self.items.fact(Item::GetsAnswers).fails(why);
         }
     }
 
@@ -179,7 +227,8 @@ impl Client {
             self.doubt(to, Item::ReturnsChallenge, Failure::with(cause, frame, &values));
             return None;
         }
-        let given = of_port?;
+        // Of one that is no number, nobody can say what should be returned.
+        let given = of_port.filter(|given| given.parse::<i64>().is_ok())?;
         let [given_number, returned] = [given.as_str(), challenge].map(|it| it.parse::<i64>().ok());
         if let (Some(given_number), Some(returned)) = (given_number, returned)
             && (given_number as i32).swap_bytes() == returned as i32
@@ -197,7 +246,7 @@ impl Client {
         None
     }
 
-    /// It gets a challenge, in answer to a request of this kind.
+    /// It gets a challenge, in an exchange with this key.
     pub(super) fn is_challenged(&mut self, event: &MessageEvent<'_>, kind: Option<&'static str>) {
         let Some(challenge) = event.field("challenge") else { return };
         let payload = event.payload();
@@ -252,7 +301,7 @@ impl Client {
         if !exchange.is_challenged() {
             return;
         }
-        let kind = exchange.request.kind;
+        let kind = exchange.request.key();
         let new = || (kind, 0, 0);
         if let Some((_, returned, left)) =
             find_or_add(&mut self.kinds, KINDS, |it| it.0 == kind, new)

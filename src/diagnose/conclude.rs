@@ -20,7 +20,8 @@ impl Diagnosis {
         let empty = Checker::new(Selection::default(), self.ledger_settings, self.complete);
         let checker = std::mem::replace(&mut self.checker, empty);
         let findings = checker.outcome(Vec::new(), read).findings;
-        for found in &findings {
+        // What is missing is counted by exchange.
+        for found in findings.iter().filter(|found| !found.is_of_unheard()) {
             let sign = FindingSign {
                 rule: found.rule,
                 verdict: found.verdict,
@@ -153,7 +154,8 @@ fn only_info(server: &mut Server) {
     // If some requests with its challenge are answered, the challenge is not the reason for others.
     let verified = server.fact_mut(Item::Verified);
     let cause = verified.failure(true).map(|failure| failure.cause);
-    if verified.good > 0 && cause == Some(&causes::CHALLENGED_REQUEST_UNANSWERED) {
+    let is_accepted = verified.good > 0;
+    if is_accepted && cause == Some(&causes::CHALLENGED_REQUEST_UNANSWERED) {
         verified.fails_by(Vec::new());
     }
     let is_answered = |kind: &&Kind| kind.answered.good > 0;
@@ -171,7 +173,8 @@ fn only_info(server: &mut Server) {
         Some(kind) => fails(kind).map(|it| {
             let only_info =
                 Failure::with(&causes::ONLY_INFO_ANSWERED, it.frame, &[("kind", &kind.name)]);
-            let is_silence = it.cause == &causes::QUERIES_UNANSWERED;
+            let is_silence = it.cause == &causes::QUERIES_UNANSWERED
+                || is_accepted && it.cause == &causes::CHALLENGED_REQUEST_UNANSWERED;
             Failure { cause: if is_silence { only_info.cause } else { it.cause }, ..only_info }
         }),
         // Answered before, but no longer.

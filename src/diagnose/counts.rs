@@ -35,9 +35,8 @@ impl Counts {
             self.info = Some(info);
             let most = described.and_then(|it| described::first(event, it.max_players));
             let most = most.and_then(described::number);
-            let is_wrapped = |most: &u64| {
-                info == BYTE && *most < info || *most == BYTE && counts_in_tags(event) > BYTE
-            };
+            let is_wrapped =
+                |most: &u64| info == BYTE && *most < info || counts_in_tags(event) > BYTE;
             let wrapped = most.filter(is_wrapped).map(|most| (info, most, event.frame()));
             self.wrapped = wrapped.or(self.wrapped);
         }

@@ -26,17 +26,28 @@ pub(super) struct Request {
     pub(super) time: Time,
     /// The challenge that it has.
     pub(super) challenge: Option<i64>,
-    /// It asks for more than a challenge.
+    /// It asks for more than a challenge, or is the first step of that.
     pub(super) is_query: bool,
     /// It is wrong, and needs no answer.
     pub(super) is_wrong: bool,
 }
 
 impl Request {
+    /// What tells it from other exchanges between the same sockets.
+    pub(super) fn key(&self) -> &'static str {
+        exchange_key(self.protocol, self.kind)
+    }
+
     /// Whether it asks for a challenge where it could have one.
     pub(super) fn asks_for_challenge(&self) -> bool {
         self.is_query && self.challenge == Some(-1)
     }
+}
+
+/// What tells requests of this kind from other exchanges between the same sockets. Where a request for a challenge begins
+/// each exchange, what will be asked is not known then.
+pub(super) fn exchange_key(protocol: Id, kind: &'static str) -> &'static str {
+    if protocol.info().diagnosis.challenge_first { "" } else { kind }
 }
 
 /// An exchange.
@@ -44,8 +55,8 @@ impl Request {
 pub(super) struct Exchange {
     /// Its first request.
     pub(super) request: Request,
-    /// Nanoseconds since the client's host began another exchange with this server.
-    pub(super) gap: Option<i64>,
+    /// Nanoseconds since the client's host began another exchange with this server, and since anybody did.
+    pub(super) gaps: [Option<i64>; 2],
     /// The latest challenge of the server.
     challenge: Option<i64>,
     latest: LatestMessage,
@@ -70,11 +81,11 @@ enum LatestMessage {
 }
 
 impl Exchange {
-    /// One that begins with this request. `gap`: as in [`Exchange::gap`].
-    pub(super) fn new(request: Request, gap: Option<i64>) -> Exchange {
+    /// One that begins with this request. `gaps`: as in [`Exchange::gaps`].
+    pub(super) fn new(request: Request, gaps: [Option<i64>; 2]) -> Exchange {
         Exchange {
             request,
-            gap,
+            gaps,
             challenge: None,
             latest: LatestMessage::Request,
             is_returned: false,
@@ -82,6 +93,14 @@ impl Exchange {
             is_challenged_twice: false,
             is_answered: false,
         }
+    }
+
+    /// The kind of its latest request, unless that only asks for the challenge with which each exchange begins.
+    pub(super) fn kind(&self) -> Option<&'static str> {
+        let is_first = self.request.protocol.info().diagnosis.challenge_first
+            && !self.is_answered
+            && !self.is_challenged();
+        (!is_first).then_some(self.request.kind)
     }
 
     /// Whether the server sent a challenge.
@@ -104,6 +123,7 @@ impl Exchange {
     /// The client sends a request again.
     fn asked_again(&mut self, request: &Request) {
         self.is_returned |= self.is_continued_by(request);
+        self.request.kind = request.kind;
         self.latest = match self.is_challenged() && self.challenge == request.challenge {
             true => LatestMessage::Returned,
             false => LatestMessage::Request,
@@ -131,8 +151,8 @@ pub(super) struct ExchangeLog {
     old: Open,
     /// When the young ones became old.
     turned: Option<Time>,
-    /// When a host began its latest exchange with a server.
-    latest: RecentMap<(IpAddr, SocketAddr), Time>,
+    /// When a host began its latest exchange with a server, and when anybody did.
+    latest: RecentMap<(Option<IpAddr>, SocketAddr), Time>,
     /// Those that have ended.
     ended: Vec<Exchange>,
 }
@@ -143,7 +163,7 @@ impl ExchangeLog {
     pub(super) fn request(&mut self, request: Request, within: i64, most: usize) -> bool {
         let time = request.time;
         self.turn(time);
-        let key = ([request.client, request.server], request.kind);
+        let key = ([request.client, request.server], request.key());
         match self.young.remove(&key).or_else(|| self.old.remove(&key)) {
             Some((mut exchange, latest))
                 if time.since(latest) < within || exchange.is_continued_by(&request) =>
@@ -158,24 +178,27 @@ impl ExchangeLog {
         if self.young.len() + self.old.len() >= most {
             return false;
         }
-        let host = (request.client.ip(), request.server);
-        let before = self.latest.get_mut(&host, most).copied();
-        self.latest.insert(host, time, most);
-        let gap = before.map(|before| time.since(before));
-        let exchange = Exchange::new(request, gap);
+        let gaps = [Some(request.client.ip()), None].map(|host| {
+            let key = (host, request.server);
+            let before = self.latest.get_mut(&key, most).copied();
+            self.latest.insert(key, time, most);
+            before.map(|before| time.since(before))
+        });
+        let exchange = Exchange::new(request, gaps);
         self.young.insert(key, (exchange, time));
         true
     }
 
-    /// A server answers a request of this kind; `challenge`: only with this one, which the client must return.
+    /// A server answers a request with this [`exchange_key`]; `challenge`: only with this one, which the client must
+    /// return.
     pub(super) fn response(
         &mut self,
         ends: [SocketAddr; 2],
-        kind: &'static str,
+        key: &'static str,
         time: Time,
         challenge: Option<i64>,
     ) {
-        let key = (ends, kind);
+        let key = (ends, key);
         let open = self.young.remove(&key).or_else(|| self.old.remove(&key));
         let Some((mut exchange, _)) = open else { return };
         match challenge {
@@ -280,7 +303,7 @@ mod tests {
         assert!(ended[0].is_left_by_client());
         log.finish(Time(20 * SECOND), 2 * SECOND, false);
         let ended = log.take();
-        assert!(!ended[0].is_left_by_client() && ended[0].gap == Some(5 * SECOND));
+        assert!(!ended[0].is_left_by_client() && ended[0].gaps == [Some(5 * SECOND); 2]);
     }
 
     /// However late it is, and however often the server challenges the client again.

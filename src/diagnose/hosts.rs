@@ -5,11 +5,12 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{AddressRole, Item, Time, causes, is_of_several, is_private};
+use dissectors::kit::{AddressRole, Item, causes, is_of_several, is_private};
 
 use super::Diagnosis;
 use super::fact::Failure;
 use super::find_or_add::find_or_add;
+use super::server::Server;
 use crate::session::MessageEvent;
 use crate::text::grouped;
 
@@ -36,51 +37,11 @@ pub struct Broadcast {
     protocol: Id,
 }
 
-/// Nanoseconds between the recordings of one datagram before and behind NAT.
-const TRANSLATED_WITHIN: i64 = 2_000_000;
-
-/// Maximum number of bytes of responses that are compared.
-const COMPARED: usize = 256;
-
-/// A response of a server with a private address to a client with a public one.
-pub(super) struct PrivateResponse {
-    server: SocketAddr,
-    time: Time,
-    /// Its first bytes.
-    begins: Box<[u8]>,
-}
-
 impl Diagnosis {
-    /// A response may have been recorded twice, before and behind NAT: then both addresses are one server's.
-    pub(super) fn behind_nat(&mut self, event: &MessageEvent<'_>) {
-        let [from, to] = event.ends();
-        let payload = event.payload();
-        if is_private(to.ip()) {
-            return;
-        }
-        let begins = payload.bytes.get(..COMPARED).unwrap_or(payload.bytes);
-        if is_private(from.ip()) {
-            let response =
-                PrivateResponse { server: from, time: payload.time, begins: begins.into() };
-            self.private_responses.insert(to, response, self.remembered);
-        } else if let Some(inside) = self.private_responses.get_mut(&to, self.remembered)
-            && payload.time.since(inside.time).abs() <= TRANSLATED_WITHIN
-            && *inside.begins == *begins
-            && self.nat.len() < BROADCASTS
-        {
-            self.nat.insert(inside.server, from);
-        }
-    }
-
     /// Joins what belongs to one server: addresses before and behind NAT, and the port from which it joins, if another
     /// one answers.
     pub(super) fn one_server_each(&mut self) {
-        for (inside, outside) in std::mem::take(&mut self.nat) {
-            if self.servers.contains_key(&outside) && self.servers.remove(&inside).is_some() {
-                let server = self.servers.get_mut(&outside);
-                server.into_iter().for_each(|server| server.is_at(inside, AddressRole::BehindNat));
-            }
-        }
+        self.one_side_of_nat();
         let mut hosts: BTreeMap<IpAddr, [Vec<SocketAddr>; 2]> = BTreeMap::new();
         self.servers.iter().for_each(|(address, server)| {
             let answers = server.fact(Item::FromAsked).good > 0;
@@ -172,6 +133,31 @@ impl Diagnosis {
         let times = self.servers.remove(&asked)?.fact(Item::Asked).good;
         self.broadcast(protocol, client, asked, times);
         Some(asked)
+    }
+
+    /// The last addresses of their clients' networks, which never send anything: all hosts there are asked.
+    pub(super) fn silent_broadcasts(&mut self) {
+        let is_broadcast = |address: &SocketAddr, server: &Server| {
+            let host = address.ip();
+            is_private(host)
+                && !self.speakers.contains(&host)
+                && !server.clients.is_empty()
+                && server.clients.iter().all(|client| is_of_several(host, *client))
+        };
+        let servers = self.servers.iter();
+        let mut all: Vec<_> = servers
+            .filter(|(address, server)| is_broadcast(address, server))
+            .filter_map(|(address, server)| Some((*address, server.query?)))
+            .collect();
+        all.sort_unstable_by_key(|(address, _)| *address);
+        for (address, protocol) in all {
+            let Some(server) = self.servers.remove(&address) else { continue };
+            let asked = server.fact(Item::Asked).good;
+            let clients = server.clients.into_iter().map(|client| SocketAddr::new(client, 0));
+            if let Some(client) = clients.min() {
+                self.broadcast(protocol, client, address, asked);
+            }
+        }
     }
 
     /// The ports of hosts that are no servers of their own: clients probed them to find the one that answers, or took

@@ -132,6 +132,7 @@ impl Diagnosis {
     /// A master that challenges others does not challenge this one.
     fn ignored_by_master(&self, server: &Server, registration: &mut Registration, read: &Totals) {
         let challenges = registration.master.is_some_and(|it| self.challengers.contains(&it));
+        let is_heard = registration.master.is_some_and(|it| self.is_heard(it.ip(), read));
         let fact = registration.fact(Item::Challenged);
         let is_open = fact.good == 0 && fact.run == 0;
         // Some masters challenge a server only until they have accepted it, which may have been before the capture.
@@ -139,12 +140,15 @@ impl Diagnosis {
             && server.registers.is_some_and(|id| id.info().diagnosis.rechallenged.is_some());
         if let Some(frame) = fact.open.as_ref().map(|why| why.frame)
             && is_open
-            && challenges
+            && (challenges || is_heard)
             && registration.joined() >= NO_ACCIDENT
             && !self.is_lossy(read)
             && !may_be_accepted
         {
-            let text = "the master challenges others, and not this one";
+            let text = match challenges {
+                true => "the master challenges others, and not this one",
+                false => "the master is heard, and does not challenge this server",
+            };
             let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
             let symptom = symptoms.iter().find(|it| it.item == Item::Challenged);
             let cause = symptom.map_or(&causes::JOIN_UNANSWERED, |it| it.cause);
@@ -335,13 +339,15 @@ fn listed(address: SocketAddr, registration: &mut Registration, sighting: &Sight
     }
     registration.reported.get_or_insert_with(|| "it is in the list".to_owned());
     let client = sighting.client.ip();
+    let master = registration.master.map_or(client, |master| master.ip());
     let fact = registration.fact_mut(Item::Address);
     match address.ip() {
         ip if ip.is_loopback() && !client.is_loopback() => {
             let values: [(_, &dyn Display); 1] = [("address", &address)];
             fact.fails(Failure::with(&causes::LISTED_LOOPBACK, sighting.frame, &values));
         }
-        ip if is_private(ip) && !is_private(client) => {
+        // A public master lists it for players everywhere, whoever asks.
+        ip if is_private(ip) && !(is_private(client) && is_private(master)) => {
             let values: [(_, &dyn Display); 2] = [("address", &address), ("client", &client)];
             fact.fails(Failure::with(&causes::LISTED_PRIVATE, sighting.frame, &values));
         }

@@ -8,8 +8,8 @@ use dissectors::kit::{Item, Kind, Purpose, Time, Transport, causes};
 
 use super::checklist::Checklist;
 use super::fact::{Failure, NO_ACCIDENT};
-use super::is_clients_fault;
 use super::verdict::{ItemVerdict, Verdict};
+use super::{is_clients_fault, is_error};
 use crate::session::{MessageEvent, Value};
 use crate::summary::described;
 use crate::text::{counted, decoded, grouped};
@@ -37,8 +37,13 @@ pub(super) struct Master {
     is_probed: bool,
     /// It sent something.
     speaks: bool,
-    /// A client answered its challenge.
-    was_answered: bool,
+    /// Connections since then in which it sent nothing, and the packet of the latest one.
+    silent: (u64, u64),
+    /// Clients that it refuses, and clients that got their latest list late.
+    refused: Vec<IpAddr>,
+    late: Vec<IpAddr>,
+    /// Answers of clients to its challenges: all, the wrong ones, and the packet of the latest of these.
+    answers: [u64; 3],
     /// Servers and packets of the latest list that can be read.
     latest: Option<[u64; 2]>,
 }
@@ -82,7 +87,10 @@ impl Master {
             clients: Vec::new(),
             is_probed: false,
             speaks: false,
-            was_answered: false,
+            silent: (0, 0),
+            refused: Vec::new(),
+            late: Vec::new(),
+            answers: [0; 3],
             latest: None,
         }
     }
@@ -132,7 +140,13 @@ impl Master {
     /// A client sends it a message.
     pub(super) fn hears(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
-        self.was_answered |= event.message().purpose == Purpose::CheckResponse;
+        if event.message().purpose == Purpose::CheckResponse {
+            let [all, wrong, latest] = &mut self.answers;
+            *all += 1;
+            if event.checked().findings.iter().any(|it| is_error(&it)) {
+                (*wrong, *latest) = (*wrong + 1, payload.frame);
+            }
+        }
         // To a wrong request, it owes nothing.
         if event.checked().findings.iter().any(|it| is_clients_fault(&it)) {
             return;
@@ -178,13 +192,14 @@ impl Master {
         if self.first == 0 {
             self.first = frame;
         }
+        self.silent = (self.silent.0 + 1, frame);
     }
 
     /// It sends a client a message.
     pub(super) fn says(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
         let frame = payload.frame;
-        self.speaks = true;
+        (self.speaks, self.silent) = (true, (0, 0));
         self.items.good_again(Item::Reached, frame);
         match event.message().purpose {
             Purpose::Challenge | Purpose::Check if payload.transport == Transport::Tcp => {
@@ -224,7 +239,7 @@ impl Master {
                 self.items.good(Item::GivesWholeList, frame);
             }
             if let Some(begun) = begun {
-                self.ends_after(time.since(begun), frame);
+                self.ends_after(time.since(begun), payload.to.ip(), frame);
             }
         } else if described::cuts_list(event) {
             self.lists.retain(|list| list.client != payload.to);
@@ -233,12 +248,14 @@ impl Master {
     }
 
     /// A list is complete after so many nanoseconds. If clients ask for each part, they take their time, too.
-    fn ends_after(&mut self, taken: i64, frame: u64) {
+    fn ends_after(&mut self, taken: i64, client: IpAddr, frame: u64) {
         let is_asked_once =
             self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_none());
         if taken <= PATIENCE {
-            self.items.good(Item::GivesListInTime, frame);
+            self.late.retain(|late| *late != client);
+            self.good_for_all(Item::GivesListInTime, self.late.is_empty(), frame);
         } else if is_asked_once {
+            keep_client(&mut self.late, client);
             let seconds = format!("{:.1}", taken as f64 / 1e9);
             let why = Failure::with(&causes::masters::LIST_SLOW, frame, &[("seconds", &seconds)]);
             self.items.fact(Item::GivesListInTime).fails(why);
@@ -247,7 +264,7 @@ impl Master {
 
     /// Whether it accepts the client to which it sends a list.
     fn accepts(&mut self, event: &MessageEvent<'_>) -> bool {
-        let frame = event.frame();
+        let (frame, client) = (event.frame(), event.ends()[1].ip());
         let masters = self.protocol.info().masters;
         let value = |path: &str| event.field(path).and_then(described::number);
         let status = masters.and_then(|it| it.status).and_then(|(path, fine)| {
@@ -269,10 +286,12 @@ impl Master {
             }
             None if is_banned => Failure::with(&causes::masters::BANNED, frame, &[]),
             None => {
-                self.items.good(Item::AcceptsClient, frame);
+                self.refused.retain(|refused| *refused != client);
+                self.good_for_all(Item::AcceptsClient, self.refused.is_empty(), frame);
                 return true;
             }
         };
+        keep_client(&mut self.refused, client);
         self.items.fact(Item::AcceptsClient).fails(why);
         is_banned
     }
@@ -280,19 +299,28 @@ impl Master {
     /// It sends some other text: it may refuse the client.
     fn refuses(&mut self, event: &MessageEvent<'_>) {
         let Some(text) = words(event) else { return };
-        let cause = match self.was_answered {
-            true => &causes::masters::VALIDATE_REFUSED,
-            false => &causes::answers::REFUSED_IN_WORDS,
-        };
+        let [_, wrong, _] = self.answers;
+        keep_client(&mut self.refused, event.ends()[1].ip());
         if !described::is_refusal(&text) {
             self.items.fact(Item::AcceptsClient).open(&causes::NOT_IN_CAPTURE, event.frame(), text);
             return;
         }
-        let text = format!("\"{text}\"");
+        let (cause, text) = match wrong > 0 {
+            true => (&causes::masters::VALIDATE_REFUSED, format!("says \"{text}\"")),
+            false => (&causes::answers::REFUSED_IN_WORDS, format!("\"{text}\"")),
+        };
         let values: [(_, &dyn Display); 2] = [("times", &1), ("text", &text)];
         self.items.fact(Item::AcceptsClient).fails(Failure::with(cause, event.frame(), &values));
         let client = event.ends()[1];
         self.lists.retain(|list| list.client != client);
+    }
+
+    /// A condition is met. `of_all`: for every client for which it was not, too, so that it is met again.
+    fn good_for_all(&mut self, item: Item, of_all: bool, frame: u64) {
+        match of_all {
+            true => self.items.good_again(item, frame),
+            false => self.items.good(item, frame),
+        }
     }
 
     /// The hosts that ask it, up to a maximum.
@@ -350,6 +378,25 @@ impl Master {
             self.items.fact(Item::Greets).fails(why);
             return;
         }
+        let (times, frame) = self.silent;
+        if self.speaks && greets && times >= NO_ACCIDENT && !around.is_lossy {
+            let values: [(_, &dyn Display); 1] = [("times", &times)];
+            let why = Failure::with(&causes::masters::NEVER_SPEAKS, frame, &values);
+            self.items.fact(Item::Greets).fails_by(vec![why]);
+            return;
+        }
+        // It closes the connection without a word then.
+        let [all, wrong, frame] = self.answers;
+        if wrong > 0
+            && all == wrong
+            && !self.items.is_met(Item::GivesList)
+            && self.items.fact(Item::AcceptsClient).run == 0
+            && self.lists.iter().any(|list| is_due(&list))
+        {
+            let values: [(_, &dyn Display); 1] = [("text", &"sends no list")];
+            let why = Failure::with(&causes::masters::VALIDATE_REFUSED, frame, &values);
+            self.items.fact(Item::AcceptsClient).fails(why);
+        }
         let waiting = self.lists.iter().filter(is_due);
         let stopped = waiting.clone().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
         let unanswered: u64 = waiting.filter_map(|list| Some(list.waits?.2)).sum();
@@ -371,6 +418,13 @@ impl Master {
             let why = Failure::with(&causes::masters::LIST_UNANSWERED, self.first, &values);
             self.items.fact(Item::GivesList).fails(why);
         }
+    }
+}
+
+/// Adds a client, if there is room.
+fn keep_client(clients: &mut Vec<IpAddr>, client: IpAddr) {
+    if clients.len() < LISTS && !clients.contains(&client) {
+        clients.push(client);
     }
 }
 

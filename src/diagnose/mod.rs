@@ -15,9 +15,11 @@ mod find_or_add;
 mod hosts;
 mod item_verdicts;
 mod joining;
+mod list_client;
 mod listing;
 mod lists;
 mod master;
+mod nat;
 mod other_traffic;
 mod outcome;
 mod parties;
@@ -52,9 +54,9 @@ use crate::summary::described;
 
 use client::{Client, ClientFaults};
 use exchange_log::ExchangeLog;
-use hosts::PrivateResponse;
 use lists::Lists;
 use master::Master;
+use nat::Translations;
 use position::CommonHosts;
 use registration::is_of_registration;
 use server::Server;
@@ -132,10 +134,7 @@ pub struct Diagnosis {
     broadcasts: Vec<Broadcast>,
     /// The broadcast that each client sent last.
     broadcast_by: RecentMap<SocketAddr, SocketAddr>,
-    /// The latest response of a server with a private address to each client with a public one.
-    private_responses: RecentMap<SocketAddr, PrivateResponse>,
-    /// Servers behind NAT, with their addresses before it.
-    nat: BTreeMap<SocketAddr, SocketAddr>,
+    translations: Translations,
     /// Responses, and those of them to requests that the capture lacks.
     responses: u64,
     orphans: u64,
@@ -215,8 +214,7 @@ impl Diagnosis {
             probed: BTreeMap::new(),
             broadcasts: Vec::new(),
             broadcast_by: RecentMap::default(),
-            private_responses: RecentMap::default(),
-            nat: BTreeMap::new(),
+            translations: Translations::default(),
             responses: 0,
             orphans: 0,
             remembered: (bytes / 16 / BYTES_OF_FACT).max(16),
@@ -336,6 +334,7 @@ impl Diagnosis {
             self.receivers.insert(to.ip());
         }
         let purpose = event.message().purpose;
+        self.behind_nat(event);
         self.parties(id, event);
         let mut shown = Vec::new();
         let server = match (purpose, event.message().speaker) {
@@ -456,10 +455,15 @@ impl Diagnosis {
     }
 }
 
+/// Whether a message is wrong for certain.
+fn is_error(finding: &&Finding) -> bool {
+    let is_error = finding.rule.severity == Severity::Error && finding.verdict == Ruled::Fail;
+    is_error && finding.mark.is_none()
+}
+
 /// Whether a request is wrong, so that no response is due.
 fn is_clients_fault(finding: &&Finding) -> bool {
-    let is_error = finding.rule.severity == Severity::Error && finding.verdict == Ruled::Fail;
-    is_error && finding.rule.who == Role::Client && finding.mark.is_none()
+    is_error(finding) && finding.rule.who == Role::Client
 }
 
 fn masters(id: Id) -> Option<&'static Masters> {

@@ -37,6 +37,7 @@ impl Diagnosis {
         let (clients, givers) = self.other_parties(read, wanted.is_some());
         // A server that is named is shown, whatever it is.
         if wanted.is_none() {
+            self.silent_broadcasts();
             self.one_server_each();
             self.probed = self.other_ports();
         }

@@ -1,26 +1,24 @@
 //! Clients and masters as parties of their own, and what exchanges with a server show together.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Item, Map, Purpose, Role, Set, Time, Transport, causes};
+use dissectors::ledger::seems_lossy;
 
 use super::client::{self, Client};
-use super::exchange_log::{Exchange, Request};
+use super::exchange_log::{Exchange, Request, exchange_key};
 use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use super::master::{Master, Surroundings};
-use super::server::{Odd, OddResponse, Server};
+use super::server::{self, Odd, OddResponse, Server};
 use super::verdict::{DiagnosedParty, ItemVerdict, Verdict};
 use super::{Diagnosis, ServerPacketKind, is_clients_fault};
 use crate::session::{MessageEvent, Totals, Value};
 use crate::summary::described;
 use crate::text::grouped;
-
-/// As many answers to requests that the capture lacks show that the recorder lost packets: in all, or one of so many.
-const ORPHANS: u64 = 10;
-const ORPHAN_SHARE: u64 = 20;
 
 /// How connectionless packets of many games begin.
 const HEADER: [u8; 4] = [0xFF; 4];
@@ -36,7 +34,8 @@ impl Diagnosis {
                 let challenge = challenge.as_deref();
                 let client = self.client(from.ip());
                 client.into_iter().for_each(|client| client.asks(event, challenge));
-                let is_query = message.purpose == Purpose::Query;
+                let is_query =
+                    message.purpose == Purpose::Query || id.info().diagnosis.challenge_first;
                 let request = Request {
                     client: from,
                     server: to,
@@ -69,10 +68,15 @@ impl Diagnosis {
                 }
             }
             (Purpose::ListRequest, _) => {
+                let timeout = self.ledger_settings.answer_timeout;
+                let client = self.client(from.ip());
+                client.into_iter().for_each(|client| client.asks_for_list(event, timeout));
                 self.master(id, to).into_iter().for_each(|master| master.hears(event));
             }
             // In a connection, only clients answer a master's challenge.
             (Purpose::CheckResponse, _) if event.payload().transport == Transport::Tcp => {
+                let client = self.client(from.ip());
+                client.into_iter().for_each(|client| client.answers_challenge(event));
                 self.master(id, to).into_iter().for_each(|master| master.hears(event));
             }
             (Purpose::Challenge | Purpose::Check | Purpose::List, _)
@@ -88,6 +92,11 @@ impl Diagnosis {
                 master.into_iter().for_each(|master| master.says(event));
             }
             _ => {}
+        }
+        if message.speaker == Role::Master
+            && let Some(client) = self.clients.get_mut(&to.ip())
+        {
+            client.masters.gets(from.ip(), message.purpose == Purpose::List);
         }
         self.exchanges_ended();
     }
@@ -132,7 +141,7 @@ impl Diagnosis {
         }
     }
 
-    /// A server answers a request, at least in part. Returns the kind of that request, if it is known.
+    /// A server answers a request, at least in part. Returns the key of its exchange, if that is known.
     fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) -> Option<&'static str> {
         let [server, client] = event.ends();
         let request = match event.reply() {
@@ -141,12 +150,15 @@ impl Diagnosis {
         };
         let sent = self.sent.get_mut(&request, self.remembered)?.what;
         let ServerPacketKind::Request { message, kind, .. } = sent else { return None };
+        let protocol = event.context().protocol?;
+        let is_first = protocol.info().diagnosis.challenge_first;
         // To a request for a challenge, that is the answer; and nobody can return one without a number.
-        let is_step = is_challenge && message.purpose == Purpose::Query;
+        let is_step = is_challenge && (message.purpose == Purpose::Query || is_first);
         let number = event.field("challenge").filter(|_| is_step);
         let challenge = number.and_then(|number| number.to_string().parse().ok());
-        self.log.response([client, server], kind, event.time(), challenge);
-        Some(kind)
+        let key = exchange_key(protocol, kind);
+        self.log.response([client, server], key, event.time(), challenge);
+        Some(key)
     }
 
     pub(super) fn client(&mut self, host: IpAddr) -> Option<&mut Client> {
@@ -191,9 +203,7 @@ impl Diagnosis {
 
     /// Whether so many answers to requests are in the capture that are not in it, that the recorder lost packets.
     pub(super) fn is_lossy(&self, read: &Totals) -> bool {
-        let has_orphans = self.orphans >= ORPHANS
-            || self.orphans >= NO_ACCIDENT && self.orphans * ORPHAN_SHARE >= self.responses;
-        read.lossy || read.dropped || has_orphans
+        read.lossy || read.dropped || seems_lossy(self.orphans, self.responses)
     }
 
     /// The results for clients and masters. `is_named`: only some servers are asked for.
@@ -210,12 +220,18 @@ impl Diagnosis {
         // A master that queries its servers is no client.
         let masters: Set<IpAddr> =
             self.servers.values().flat_map(Server::masters).map(|master| master.ip()).collect();
-        clients.retain(|host, _| !masters.contains(host));
+        clients.retain(|host, _| !masters.contains(host) && !self.masters.contains_key(host));
+        let mut lists = Map::default();
+        clients.values_mut().for_each(|client| {
+            client.masters.finish(end, self.ledger_settings.answer_timeout, self.complete);
+            client.masters.add_to(&mut lists);
+        });
         let filtered = self.filtered(&clients);
         clients.iter_mut().for_each(|(host, client)| {
             let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
             client.doubt_only(|server| self.complete || self.is_heard(server.ip(), read));
             client.conclude(*host, pattern, |server| filtered.contains(server), is_lossy);
+            client.conclude_lists(*host, &lists, is_lossy);
         });
         let mut hosts: Vec<_> = clients.iter_mut().collect();
         hosts.sort_by_key(|(host, _)| **host);
@@ -247,6 +263,7 @@ impl Diagnosis {
 
     fn diagnosed_masters(&mut self, read: &Totals, is_lossy: bool) -> Vec<DiagnosedParty> {
         self.receivers.extend(read.pairs.receivers());
+        self.refusing_masters();
         let mut masters: Vec<_> = std::mem::take(&mut self.masters).into_iter().collect();
         masters.sort_by_key(|(host, _)| *host);
         let end = read.span.map_or(Time(0), |[_, end]| end);
@@ -272,6 +289,29 @@ impl Diagnosis {
             });
         }
         found
+    }
+
+    /// Masters of servers in the capture that refuse the connections of clients.
+    fn refusing_masters(&mut self) {
+        let masters = |server: &Server| {
+            let id = server.registers?;
+            Some(Vec::from_iter(server.masters().map(move |master| (master.ip(), id))))
+        };
+        let known = self.servers.values().filter_map(masters).flatten();
+        for (host, id) in BTreeSet::from_iter(known) {
+            for port in id.info().ports {
+                let address = SocketAddr::new(host, *port);
+                let Some(&mut (client, frame)) = self.refused.get_mut(&address, self.remembered)
+                else {
+                    continue;
+                };
+                // A server that connects to register is refused by itself.
+                let is_client = !self.servers.keys().any(|server| server.ip() == client);
+                if is_client && let Some(master) = self.master(id, address) {
+                    master.is_closed([address, SocketAddr::new(client, 0)], frame);
+                }
+            }
+        }
     }
 
     /// The servers whose challenges come to several clients, none of which returns one.
@@ -330,7 +370,12 @@ impl Server {
     fn exchange(&mut self, exchange: &Exchange) {
         let frame = exchange.request.frame;
         if exchange.is_challenged_again && !exchange.is_answered {
-            self.looped = (self.looped.0 + 1, frame);
+            let new = || (exchange.request.kind, 0, 0);
+            let is_same = |it: &(_, u64, u64)| it.0 == exchange.request.kind;
+            let looped = find_or_add(&mut self.looped, server::KINDS, is_same, new);
+            looped
+                .into_iter()
+                .for_each(|(_, times, latest)| (*times, *latest) = (*times + 1, frame));
         }
         if exchange.is_challenged_twice {
             self.doubly_challenged = (self.doubly_challenged.0 + 1, frame);

@@ -50,6 +50,22 @@ struct Span {
     missing: Option<[Time; 2]>,
 }
 
+/// Exchanges by the time since an earlier one, and those without an earlier one.
+#[derive(Debug, Default)]
+struct Gaps {
+    classes: Vec<ExchangeCounts>,
+    first: ExchangeCounts,
+}
+
+impl Gaps {
+    fn of(&mut self, gap: Option<i64>) -> &mut ExchangeCounts {
+        match gap {
+            Some(gap) => item_at(&mut self.classes, gap_class(gap)),
+            None => &mut self.first,
+        }
+    }
+}
+
 /// The exchanges with one server.
 #[derive(Debug, Default)]
 pub(super) struct Pattern {
@@ -58,9 +74,8 @@ pub(super) struct Pattern {
     clients: Map<IpAddr, ExchangeCounts>,
     /// Kinds of requests that some clients send with an appended -1: without and with it.
     appended: [ExchangeCounts; 2],
-    /// By the time since the same client's latest request, and those without an earlier one.
-    gaps: Vec<ExchangeCounts>,
-    first: ExchangeCounts,
+    /// By the time since the same client's latest request, and since anybody's.
+    gaps: [Gaps; 2],
     spans: Vec<Span>,
     /// When the first span begins, and how long each is.
     begun: Option<(Time, i64)>,
@@ -73,25 +88,24 @@ impl Pattern {
     pub(super) fn add(&mut self, exchange: &Exchange) {
         let is_answered = exchange.is_answered;
         self.all.add_one(is_answered);
-        let key = (exchange.request.protocol, exchange.request.kind);
-        let new = || (key.0, key.1, ExchangeCounts::default());
-        let kind = find_or_add(&mut self.kinds, KINDS, |it| (it.0, it.1) == key, new);
-        kind.into_iter().for_each(|(.., share)| share.add_one(is_answered));
+        if let Some(kind) = exchange.kind() {
+            let key = (exchange.request.protocol, kind);
+            let new = || (key.0, key.1, ExchangeCounts::default());
+            let kind = find_or_add(&mut self.kinds, KINDS, |it| (it.0, it.1) == key, new);
+            kind.into_iter().for_each(|(.., share)| share.add_one(is_answered));
+        }
         let client = exchange.request.client.ip();
         if self.clients.len() < CLIENTS || self.clients.contains_key(&client) {
             self.clients.entry(client).or_default().add_one(is_answered);
         }
         self.appended[usize::from(exchange.request.asks_for_challenge())].add_one(is_answered);
-        self.gap(exchange.gap).add_one(is_answered);
+        for (gaps, gap) in self.gaps.iter_mut().zip(exchange.gaps) {
+            gaps.of(gap).add_one(is_answered);
+        }
         self.at(exchange.request.time, is_answered);
         if !is_answered && self.missing.len() < NAMED {
             self.missing.push(exchange.request.frame);
         }
-    }
-
-    fn gap(&mut self, gap: Option<i64>) -> &mut ExchangeCounts {
-        let Some(gap) = gap else { return &mut self.first };
-        item_at(&mut self.gaps, gap_class(gap))
     }
 
     fn at(&mut self, time: Time, is_answered: bool) {
@@ -113,6 +127,12 @@ impl Pattern {
     /// The protocols in which it answered.
     pub(super) fn answers_in(&self) -> impl Iterator<Item = Id> + '_ {
         self.kinds.iter().filter(|(.., share)| share.answered > 0).map(|(id, ..)| *id)
+    }
+
+    /// Whether it is asked this kind of request, and never answers it.
+    pub(super) fn never_answers(&self, kind: &str) -> bool {
+        let mut kinds = self.kinds.iter();
+        kinds.any(|(_, it, share)| *it == kind && is_silent(share))
     }
 
     /// The exchanges of one client.
@@ -137,15 +157,19 @@ impl Pattern {
         }
         self.of_one_kind().or_else(|| self.of_appended()).or_else(|| self.of_one_client()).or_else(
             || {
-                let is_rare = self.all.missing() * 10 <= self.all.asked;
                 let is_few = self.all.asked < ENOUGH;
                 let period = self.period();
-                if is_few || is_rare {
+                if is_few || self.is_rare() {
                     return period;
                 }
                 self.rate().or(period).or_else(|| Some(self.sometimes()))
             },
         )
+    }
+
+    /// Whether at most one of ten requests is not answered.
+    fn is_rare(&self) -> bool {
+        self.all.missing() * 10 <= self.all.asked
     }
 
     /// One kind of request is never answered.
@@ -176,8 +200,12 @@ impl Pattern {
         Some(PatternFailure::new(Failure::with(cause, self.frame(), &values), None))
     }
 
-    /// One client is never answered, and no other is missing anything.
+    /// One client is never answered, and no other is missing anything. Of a server that answers nearly all requests, that
+    /// is a matter of the client.
     fn of_one_client(&self) -> Option<PatternFailure> {
+        if self.is_rare() {
+            return None;
+        }
         let mut silent = self.clients.iter().filter(|(_, share)| is_silent(share));
         let (client, share) = silent.next()?;
         if silent.next().is_some() || share.missing() * 10 < self.all.missing() * 9 {
@@ -191,16 +219,22 @@ impl Pattern {
 
     /// Only requests that come fast after others are unanswered.
     fn rate(&self) -> Option<PatternFailure> {
-        (1..=self.gaps.len()).find_map(|at| {
-            let (fast, slow) = self.gaps.split_at(at);
+        let others = ["the same client's last one", "any other one"];
+        self.gaps.iter().zip(others).find_map(|(gaps, other)| self.rate_by(gaps, other))
+    }
+
+    fn rate_by(&self, gaps: &Gaps, other: &str) -> Option<PatternFailure> {
+        (1..=gaps.classes.len()).find_map(|at| {
+            let (fast, slow) = gaps.classes.split_at(at);
             let fast = sum(fast.iter().copied());
-            let slow = sum(slow.iter().copied().chain([self.first]));
+            let slow = sum(slow.iter().copied().chain([gaps.first]));
             let is_apart = 2 * fast.missing() >= fast.asked && 20 * slow.missing() <= slow.asked;
             let is_all = 10 * fast.missing() >= 9 * self.all.missing();
             if fast.asked < ENOUGH / 2 || slow.asked < ENOUGH / 2 || !is_apart || !is_all {
                 return None;
             }
-            let values: [(_, &dyn Display); 5] = [
+            let values: [(_, &dyn Display); 6] = [
+                ("other", &other),
                 ("gap", &brief_span(class_gap(at))),
                 ("missing", &grouped(fast.missing())),
                 ("fast", &grouped(fast.asked)),
@@ -341,7 +375,7 @@ mod tests {
             is_query: true,
             is_wrong: false,
         };
-        let mut exchange = Exchange::new(request, Some(SECOND));
+        let mut exchange = Exchange::new(request, [Some(SECOND); 2]);
         exchange.is_answered = is_answered;
         exchange
     }
@@ -380,7 +414,7 @@ mod tests {
         );
         let fast = (0..40).map(|at| {
             let mut fast = exchange(at as u8 % 7, "info", at, at % 5 == 0);
-            fast.gap = Some(SECOND / 20);
+            fast.gaps = [Some(SECOND / 20); 2];
             fast
         });
         assert_eq!(cause(of(&|_| true).into_iter().chain(fast)), Some("rate_limited"));

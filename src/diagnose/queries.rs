@@ -44,7 +44,10 @@ impl Diagnosis {
                 kind.sizes.again(frame);
             }
         }
-        server.query = Some(id);
+        // What it answers in is its protocol, whatever else it is asked in.
+        if server.fact(Item::FromAsked).good == 0 {
+            server.query = Some(id);
+        }
         server.first_asked.get_or_insert(payload.time);
         server.asked_by(from.ip());
         server.good(Item::Asked, frame);
@@ -60,7 +63,6 @@ impl Diagnosis {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         let Some(reply) = event.reply() else { return self.unmatched(event, shown) };
-        self.behind_nat(event);
         let request = self.sent.get_mut(&reply.request, self.remembered).map(|sent| sent.what);
         // A challenge is not the requested data.
         let kind = match request {
@@ -84,6 +86,7 @@ impl Diagnosis {
         }
         let timeout = self.ledger_settings.answer_timeout;
         let server = self.servers.get_mut(&from)?;
+        server.query = event.context().protocol.or(server.query);
         server.good(Item::FromAsked, frame);
         if event.message().purpose == Purpose::ClientChallenge {
             server.largest_challenge = server.largest_challenge.max(event.length());
@@ -140,7 +143,15 @@ impl Diagnosis {
             Some(_) if let Some(server) = self.answers_broadcast(event, shown) => {
                 return Some(server);
             }
-            Some((asked, ..)) => self.unasked.insert(frame, asked, self.remembered),
+            Some((asked, ..)) => {
+                // A rule may be about its first packet.
+                let mut packets = Vec::new();
+                payload.frames(&mut packets);
+                let first = packets.into_iter().min().unwrap_or(frame);
+                for packet in [first, frame] {
+                    self.unasked.insert(packet, asked, self.remembered);
+                }
+            }
             None => {
                 if let Some(server) = self.answers_broadcast(event, shown) {
                     return Some(server);

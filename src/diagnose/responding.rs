@@ -168,10 +168,17 @@ fn responds_in_part(server: &Server, found: &PatternFailure) -> bool {
 
 /// It answers its own challenges with others, or gives two at a time.
 fn challenged_again(server: &mut Server) {
-    let ((looped, frame), verified) = (server.looped, server.fact(Item::Verified));
-    if looped >= NO_ACCIDENT && verified.good == 0 && verified.run == 0 {
-        let why = Failure::with(&causes::CHALLENGE_LOOP, frame, &[]);
-        server.fact_mut(Item::Verified).fails(why);
+    let verified = server.fact(Item::Verified);
+    let unanswered = &causes::CHALLENGED_REQUEST_UNANSWERED;
+    let is_open = verified.failure(true).is_none_or(|failure| failure.cause == unanswered);
+    let is_accepted = verified.good > 0;
+    // If some requests with its challenge are answered, others may be of a kind that never is.
+    let loops = |(kind, times, _): &&(&'static str, u64, u64)| {
+        *times >= NO_ACCIDENT && (!is_accepted || server.pattern.never_answers(kind))
+    };
+    if let Some((.., frame)) = server.looped.iter().find(loops).filter(|_| is_open) {
+        let why = Failure::with(&causes::CHALLENGE_LOOP, *frame, &[]);
+        server.fact_mut(Item::Verified).fails_by(vec![why]);
         return;
     }
     let (times, frame) = server.doubly_challenged;

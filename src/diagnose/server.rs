@@ -25,7 +25,7 @@ const KEYS: usize = 32;
 const LONG: usize = 64;
 
 /// Maximum number of kinds of requests.
-const KINDS: usize = 16;
+pub(super) const KINDS: usize = 16;
 
 /// The first condition of the server alone.
 const OWN: usize = Item::Elsewhere as usize;
@@ -90,9 +90,9 @@ pub(super) struct Server {
     pub(super) left_frame: u64,
     pub(super) left_by: Set<IpAddr>,
     pub(super) returned: u64,
-    /// Exchanges in which it answered its own challenge with another one, and those in which two different ones came
-    /// at once, each with the latest packet.
-    pub(super) looped: (u64, u64),
+    /// Exchanges in which it answered its own challenge with another one, by kind, with the latest packet.
+    pub(super) looped: Vec<(&'static str, u64, u64)>,
+    /// Those in which two different challenges came at once, with the latest packet.
     pub(super) doubly_challenged: (u64, u64),
     /// Responses to requests that are not in the capture.
     pub(super) orphans: u64,

@@ -4,7 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{
-    Cause, Finding, Item, Mark, NeededEvidence, Role, Rule, Symptom, Verdict as Ruled, causes,
+    Cause, Finding, Item, Mark, NeededEvidence, Purpose, Role, Rule, Symptom, Verdict as Ruled,
+    causes,
 };
 use dissectors::net_rules::{NET005, NET014};
 
@@ -270,7 +271,12 @@ fn unanswered(
     words: &str,
 ) {
     let kind = match sent {
-        Some(ServerPacketKind::Request { kind, .. }) => Some(kind),
+        // What a challenge would have been for is unknown.
+        Some(ServerPacketKind::Request { message, kind, .. })
+            if message.purpose == Purpose::Query =>
+        {
+            Some(kind)
+        }
         _ => None,
     };
     server.fails((kind, None), Item::Answered, &Failure::new(cause, frame, words));

@@ -104,7 +104,7 @@ pub(super) fn figures(
 fn also_is(kind: AttackKind) -> &'static str {
     match kind {
         AttackKind::FloodedServer => "the server is flooded: it gets more than it can answer",
-        AttackKind::FloodedMaster => "the master is flooded with joins or heartbeats",
+        AttackKind::FloodedMaster => "the master is flooded: it gets more than it can answer",
         AttackKind::Reflector => {
             "the server is made to flood others: it answers without a challenge"
         }

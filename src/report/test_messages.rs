@@ -96,6 +96,7 @@ pub(super) static PROTOCOL: Info = Info {
         lan_only: None,
         large: &[],
         keywords: None,
+        challenge_first: false,
         player_keys: &[],
         endless: None,
         registers: None,
@@ -244,7 +245,15 @@ impl Sample {
 
 pub(super) fn finding(rule: &'static Rule, verdict: Verdict, span: Span, detail: &str) -> Finding {
     let severity = if verdict == Verdict::Note { Severity::Note } else { rule.severity };
-    Finding { rule, verdict, severity, span, detail: detail.to_owned(), mark: None }
+    Finding {
+        rule,
+        verdict,
+        severity,
+        span,
+        detail: detail.to_owned(),
+        mark: None,
+        if_heard: false,
+    }
 }
 
 /// The fields about splitting of a split message.

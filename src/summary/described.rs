@@ -156,8 +156,17 @@ pub fn listed_players(event: &MessageEvent<'_>, kind: &str) -> Option<u64> {
 /// Whether a text refuses something.
 pub fn is_refusal(text: &str) -> bool {
     let refuses = |word: &str| {
-        matches!(word, "not" | "cannot" | "banned" | "blacklisted" | "denied" | "rejected")
-            || word.starts_with("fail")
+        matches!(
+            word,
+            "not"
+                | "cannot"
+                | "banned"
+                | "blacklisted"
+                | "blocked"
+                | "denied"
+                | "refused"
+                | "rejected"
+        ) || word.starts_with("fail")
             || ["n't", "n\u{2019}t"].iter().any(|not| word.ends_with(not))
     };
     words(&text.to_lowercase()).any(refuses)

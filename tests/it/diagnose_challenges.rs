@@ -188,3 +188,80 @@ fn a_challenge_of_less_than_four_bytes_is_the_servers_fault() {
         assert_ne!(item(&report, CLIENT, "ask.challenge")[0], "no");
     }
 }
+
+/// Of GameSpy 4 the challenge and the request with it are one exchange.
+const GS4_INFO: &str =
+    "s > c  00 00000007 'splitnum' 00 80 00 'hostname' 00 'A' 00 'numplayers' 00 '0' 00 00 00";
+
+/// Exchanges of a GameSpy 4 client, one a minute; of some, the challenge is never answered.
+fn gamespy4(client: &str, count: u32, is_silent: impl Fn(u32) -> bool, returns: bool) -> String {
+    let mut script = String::new();
+    for n in 0..count {
+        let at = f64::from(n) * 60.0;
+        writeln!(script, "{at} {client} > s  FEFD 09 00000007").unwrap();
+        if is_silent(n) {
+            continue;
+        }
+        writeln!(script, "{} s > {client}  09 00000007 '9513307' 00", at + 0.02).unwrap();
+        if returns {
+            let request = format!("{client} > s  FEFD 00 00000007 0091295B FFFFFF01");
+            let answer = GS4_INFO.replace("> c", &format!("> {client}"));
+            writeln!(script, "{} {request}\n{} {answer}", at + 0.03, at + 0.05).unwrap();
+        }
+    }
+    script
+}
+
+/// The lines of several scripts, in the order of their times.
+fn together(scripts: &[String], end: u32) -> String {
+    let mut lines: Vec<_> = scripts.iter().flat_map(|script| script.lines()).collect();
+    let time = |line: &&str| line.split(' ').next().unwrap().parse::<f64>().unwrap();
+    lines.sort_by(|one, other| time(one).total_cmp(&time(other)));
+    format!("{}\nend {end}\n", lines.join("\n"))
+}
+
+#[test]
+fn a_challenge_that_does_not_come_is_a_missing_answer() {
+    let report_of = |script: &str| diagnosis::diagnosed(script, &Setting::udp(6500), &[]).1;
+    let silent = gamespy4("c", 24, |n| (8..16).contains(&n), true);
+    let report = report_of(&together(&[silent], 1500));
+    assert_eq!(item(&report, SERVER, "seen.answered"), ["no", "silent_period"], "{report}");
+    let healthy = gamespy4("c", 24, |_| false, true);
+    let report = report_of(&together(&[healthy.clone()], 1500));
+    assert_eq!(item(&report, SERVER, "seen.answered")[0], "yes", "{report}");
+    // One client of several gets none.
+    let other = gamespy4("d", 24, |_| true, true);
+    let report = report_of(&together(&[healthy, other], 1500));
+    assert_eq!(item(&report, SERVER, "seen.answered"), ["no", "one_client_unanswered"], "{report}");
+}
+
+#[test]
+fn challenges_that_several_clients_do_not_return_are_filtered_for_gamespy4_too() {
+    let clients = ["c", "d", "e"].map(|client| gamespy4(client, 4, |_| false, false));
+    let (_, report) = diagnosis::diagnosed(&together(&clients, 600), &Setting::udp(6500), &[]);
+    assert_eq!(item(&report, SERVER, "seen.verified"), ["no", "challenge_filtered"], "{report}");
+    let one = [gamespy4("c", 4, |_| false, false)];
+    let (_, report) = diagnosis::diagnosed(&together(&one, 600), &Setting::udp(6500), &[]);
+    assert_eq!(item(&report, CLIENT, "ask.challenge"), ["no", "challenge_not_returned"]);
+}
+
+/// Information is answered with the challenge, players never are: each gets one more challenge.
+#[test]
+fn a_loop_of_one_kind_is_a_loop() {
+    let info =
+        "s > c  FFFFFFFF 49 11 'A' 00 'm' 00 'f' 00 'g' 00 B801 00 08 00 'd' 'l' 00 00 '1' 00 00";
+    let (_, report) = diagnosed(&rounds(
+        6,
+        &[
+            (0.0, "c > s  FFFFFFFF 54 'Source Engine Query' 00"),
+            (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+            (0.2, "c > s  FFFFFFFF 54 'Source Engine Query' 00 le32:{n}"),
+            (0.3, info),
+            (1.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+            (1.1, "s > c  FFFFFFFF 41 le32:{n}"),
+            (1.2, "c > s  FFFFFFFF 55 le32:{n}"),
+            (1.3, "s > c  FFFFFFFF 41 11223344"),
+        ],
+    ));
+    assert_eq!(item(&report, SERVER, "seen.verified"), ["no", "challenge_loop"], "{report}");
+}

@@ -240,3 +240,51 @@ fn a_list_over_http_is_whole_if_its_body_ends() {
         assert_eq!(said(before, after, close), ["unknown list_cut", "no list_cut"], "{before}");
     }
 }
+
+/// Two clients ask a Valve master for lists, one of which it never answers; both are parties.
+#[test]
+fn clients_that_ask_for_lists_are_parties() {
+    let list = "FFFFFFFF 66 0A 0A000102 6987 00000000 0000";
+    let asked = |others: &str| {
+        let round = |nth: u32| {
+            let at = nth * 20;
+            let ask = "31FF '0.0.0.0:0' 00 00";
+            let answered =
+                format!("{at}.00 c:5{nth} > m:27010  {ask}\n{at}.05 m:27010 > c:5{nth}  {list}\n");
+            answered + &others.replace("AT", &(at + 5).to_string()).replace("ASK", ask)
+        };
+        (0..4).map(round).collect::<String>() + "end 100"
+    };
+    let report = diagnosed(&asked("AT.00 d:50001 > m:27010  ASK\n"), 27010);
+    let of = |client: &str| {
+        let all = report["clients"].as_array().unwrap();
+        let client = all.iter().find(|it| it["client"] == client).unwrap();
+        (client["verdict"].as_str().unwrap(), diagnosis::verdict_of(client, "ask.answered"))
+    };
+    assert_eq!(of("10.0.0.1"), ("ok", ["yes", ""].map(str::to_owned)));
+    let ignored = ["no", "one_client_unanswered"].map(str::to_owned);
+    let other = report["clients"].as_array().unwrap().iter().find(|it| it["client"] != "10.0.0.1");
+    assert_eq!(of(other.unwrap()["client"].as_str().unwrap()), ("fault", ignored), "{report}");
+    assert_eq!(of_master(&report, "master.lists"), "yes");
+}
+
+/// What a master refuses at first and gives later is mended, for each client on its own.
+#[test]
+fn a_client_that_is_accepted_later_is_not_refused() {
+    let visit = |client: &str, at: u32, flags: u32| {
+        format!(
+            "{at}.00 {client} > m tcp 'GET /c?build_defs=4 HTTP/1.0\\r\\n\\r\\n'\n\
+             {at}.03 m > {client} tcp 'HTTP/1.1 200 OK\\r\\n\\r\\nmasterserver_flags {flags}\\naddserver 10.0.1.2 28770 1\\n'\n\
+             {at}.04 m > {client} tcp fin\n{at}.05 {client} > m tcp fin\n"
+        )
+    };
+    let accepts = |script: String| {
+        let (_project, file) = Project::of_script(&(script + "end 200"), &Setting::tcp(80));
+        of_master(&diagnosis::report_of(&file, &[]).1, "master.accepts")
+    };
+    let banned = |client: &str, at: u32| visit(client, at, 2);
+    let fine = |client: &str, at: u32| visit(client, at, 0);
+    assert_eq!(accepts(banned("c:5001", 0) + &fine("c:5002", 60)), "yes");
+    assert_eq!(accepts(fine("c:5001", 0) + &banned("c:5002", 60)), "no banned");
+    assert_eq!(accepts(banned("c:5001", 0) + &fine("d:5002", 60)), "no banned");
+}

@@ -265,3 +265,51 @@ fn troubles_of_several_servers_are_explained_below_their_lines() {
     let run = gamewire(["diagnose", "--no-config", &file]);
     insta::assert_snapshot!("diagnose-several", run.out);
 }
+
+/// The verdict of a rule in `gamewire check`, with its counts: passed, failed, inconclusive.
+fn rule_of(script: &str, code: &str) -> (String, [u64; 3]) {
+    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+    let run = gamewire(["check", "--no-config", "--format", "json", &file]);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    let rules = report["rules"].as_array().unwrap();
+    let rule = rules.iter().find(|rule| rule["code"] == code).unwrap();
+    let count = |name: &str| rule[name].as_u64().unwrap();
+    let counts = ["passed", "failed", "inconclusive"].map(count);
+    (rule["verdict"].as_str().unwrap().to_owned(), counts)
+}
+
+/// A client opens a new socket for each request, of which the server answers some; this one is never answered, and is
+/// judged all the same.
+#[test]
+fn a_host_is_heard_on_any_flow() {
+    let answered: String = (0..4)
+        .map(|nth| {
+            let at = nth * 10;
+            format!("{at}.0 c:500{nth} > s1  {INFO}\n{at}.02 s1 > c:500{nth}  {ANSWER}\n")
+        })
+        .collect();
+    let fails = |script: &str| rule_of(&format!("{script}end 60"), "A2S062");
+    let one = format!("{answered}45.0 c:5009 > s1  {INFO}\n");
+    assert_eq!(fails(&one), ("fail".to_owned(), [4, 1, 0]));
+    // Of another client, too.
+    let other = format!("{answered}45.0 d:5009 > s1  {INFO}\n");
+    assert_eq!(fails(&other), ("fail".to_owned(), [4, 1, 0]));
+    // Not of a host of which nothing was recorded.
+    let elsewhere = format!("{answered}45.0 c:5009 > t1  {INFO}\n");
+    assert_eq!(fails(&elsewhere), ("pass".to_owned(), [4, 0, 1]));
+}
+
+/// Responses whose requests are not in the capture show that the recorder lost packets: then other requests may have
+/// been answered.
+#[test]
+fn losses_that_show_prove_nothing() {
+    let round = |nth: u32| {
+        let (at, lost) = (nth * 10, if nth % 3 == 1 { "lost" } else { "" });
+        format!("{at}.0 c:500{nth} > s1 {lost} {INFO}\n{at}.02 s1 > c:500{nth}  {ANSWER}\n")
+    };
+    let all: String = (10..40).map(round).collect();
+    let script = format!("{all}450.0 c:5009 > s1  {INFO}\nend 500");
+    assert_eq!(rule_of(&script, "A2S062"), ("pass".to_owned(), [20, 0, 1]));
+    let report = of_script(&script, 27015);
+    assert!(item(&report, "servers", "seen.answered").starts_with("yes"), "{report:#}");
+}

@@ -243,7 +243,7 @@ fn the_summary_of_a_step_is_appended() {
     assert_eq!(run.code, 2, "{}", run.err);
     assert!(summary.starts_with("before\n### gamewire check\n"), "{summary}");
     for text in
-        ["| fail | 1 | 1 | 0 | 0 of 9 |", "| NET012 nothing-answered | error | 1 |", "nowhere.pcap"]
+        ["| fail | 1 | 7 | 0 | 0 of 9 |", "| NET012 nothing-answered | error | 1 |", "nowhere.pcap"]
     {
         assert!(summary.contains(text), "{text}: {summary}");
     }

@@ -36,7 +36,11 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         if !cx.conversation.began {
             cx.conversation.known |= Known::FORCED;
         }
-        let due = cx.conversation.requests.is_due(payload.side, clock);
+        if toward_server {
+            cx.conversation.known |= Known::PLAYS;
+        }
+        let due = cx.conversation.requests.is_due(payload.side, clock)
+            && !cx.conversation.has(Known::PLAYS);
         if !due && !cx.conversation.has(Known::FORCED) {
             return;
         }

@@ -45,6 +45,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     lan_only: None,
     large: &[("player_request", 32), ("rules_request", 0)],
     keywords: None,
+    challenge_first: false,
     player_keys: &[],
     endless: None,
     registers: Some("valve_master"),

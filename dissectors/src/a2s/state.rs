@@ -102,6 +102,8 @@ bitflags! {
         const PINGS = 1 << 8;
         /// The server said that it runs a game whose servers answer requests for a challenge alone.
         const CHALLENGES = 1 << 9;
+        /// The client also sends packets of the game from this port: the server's are no responses.
+        const PLAYS = 1 << 10;
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     lan_only: None,
     large: &[],
     keywords: None,
+    challenge_first: false,
     player_keys: &[],
     endless: None,
     registers: Some("acr_master"),

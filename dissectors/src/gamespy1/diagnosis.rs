@@ -60,6 +60,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     lan_only: None,
     large: &[],
     keywords: Some(("query", &["basic", "info", "status", "rules", "players"])),
+    challenge_first: false,
     player_keys: &["player_", "playername_"],
     endless: Some((LONE_PART, &causes::answers::NOT_TERMINATED)),
     registers: Some("gamespy1"),

@@ -1,6 +1,6 @@
 //! What a server needs to be seen by clients.
 
-use super::rules::{GS4004, GS4005, GS4021, GS4022, GS4023, GS4031, GS4033};
+use super::rules::{GS4004, GS4005, GS4021, GS4022, GS4023, GS4031, GS4033, GS4034};
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
 
@@ -27,6 +27,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&GS4004, &causes::HEADER_BROKEN),
         Symptom::of(&GS4022, &causes::HEADER_BROKEN),
         Symptom::of(&GS4023, &causes::HEADER_BROKEN),
+        Symptom::of(&GS4034, &causes::HEADER_BROKEN),
     ],
     proof: None,
     accepts: None,
@@ -34,6 +35,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     lan_only: None,
     large: &[("info_request", 0)],
     keywords: None,
+    challenge_first: true,
     player_keys: &[],
     endless: None,
     registers: None,

@@ -57,6 +57,8 @@ pub struct Diagnosis {
     pub large: &'static [(&'static str, u64)],
     /// Requests that are one message with different keywords: the keywords, and the field with it.
     pub keywords: Option<(&'static str, &'static [&'static str])>,
+    /// Each request begins with one for a challenge, and both are one exchange.
+    pub challenge_first: bool,
     /// How the keys of players begin, before their numbers, in a description that lists players.
     pub player_keys: &'static [&'static str],
     /// The words of findings about responses that do not end, and the cause if none does.

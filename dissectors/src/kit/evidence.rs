@@ -44,6 +44,14 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// Whether a breach would be proven if some packet of the asked party's host were in the capture, in whatever flow.
+    pub const fn suffices_if_heard(self, rule: &Rule) -> bool {
+        let heard = Evidence { asked_party_seen: true, ..self };
+        rule.requires_response && !self.suffices(rule.needs) && heard.suffices(rule.needs)
+    }
+}
+
 /// The result of checking a rule once, unless it passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
@@ -82,4 +90,7 @@ pub struct Finding {
     pub detail: String,
     /// The message that it is about, if not the current one.
     pub mark: Option<Mark>,
+    /// It is inconclusive only because this flow has no packet of the asked party: one of its host in any other flow
+    /// proves it.
+    pub if_heard: bool,
 }

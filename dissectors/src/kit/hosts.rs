@@ -23,6 +23,9 @@ pub fn is_of_several(address: IpAddr, host: IpAddr) -> bool {
     is_broadcast(address) || is_last && address != host
 }
 
+/// Nanoseconds between the recordings of one datagram before and behind NAT.
+pub const TRANSLATED_WITHIN: i64 = 2_000_000;
+
 /// Whether an address is valid only in its own network.
 pub fn is_private(address: IpAddr) -> bool {
     match address {

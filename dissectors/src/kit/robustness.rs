@@ -86,6 +86,9 @@ impl Sink for OneByOne {
     fn evidence(&mut self, evidence: Evidence) {
         self.results.evidence(evidence);
     }
+    fn whole_elements(&mut self, are: bool) {
+        self.results.whole_elements(are);
+    }
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {
         self.trees.push(shapes(&self.tree));
         self.tree.clear();

@@ -72,6 +72,8 @@ pub struct RuleResults {
     most: u64,
     severities: Severities,
     evidence: Evidence,
+    /// What is checked was recorded whole, whatever the recording lost of the message.
+    is_whole: bool,
 }
 
 impl Default for RuleResults {
@@ -83,6 +85,7 @@ impl Default for RuleResults {
             most: RuleResults::MOST,
             severities: Severities::default(),
             evidence: Evidence::default(),
+            is_whole: false,
         }
     }
 }
@@ -149,12 +152,30 @@ impl RuleResults {
 
     /// The verdict on a breach by an earlier message, if that has its own evidence.
     pub fn verdict(&self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
-        let evidence = recalled.map_or(self.evidence, |evidence| Evidence {
+        let is_proven = self.evidence_of(recalled).suffices(rule.needs);
+        if is_proven { Verdict::Fail } else { Verdict::Inconclusive }
+    }
+
+    fn evidence_of(&self, recalled: Option<Evidence>) -> Evidence {
+        let current = Evidence { lost: self.evidence.lost && !self.is_whole, ..self.evidence };
+        recalled.map_or(current, |evidence| Evidence {
             complete: evidence.complete || self.evidence.complete,
             lossy: evidence.lossy || self.evidence.lossy,
             ..evidence
-        });
-        if evidence.suffices(rule.needs) { Verdict::Fail } else { Verdict::Inconclusive }
+        })
+    }
+
+    /// Whether a breach by an earlier message is proven as soon as the asked party's host is heard in any flow.
+    pub fn is_proven_if_heard(&self, rule: &Rule, recalled: Evidence) -> bool {
+        self.evidence_of(Some(recalled)).suffices_if_heard(rule)
+    }
+
+    /// So many inconclusive results of a rule are proven after all.
+    pub fn prove(&mut self, rule: &Rule, times: u64) {
+        let counts = self.count(rule);
+        let times = times.min(counts.inconclusive);
+        counts.inconclusive -= times;
+        counts.failed += times;
     }
 
     /// Counts a breach with this verdict.
@@ -195,7 +216,8 @@ impl RuleResults {
         self.count(rule).passed += 1;
         if self.has_room(rule, Verdict::Note) {
             let (verdict, severity, detail) = (Verdict::Note, Severity::Note, detail());
-            self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
+            let if_heard = false;
+            self.findings.push(Finding { rule, verdict, severity, span, detail, mark, if_heard });
         }
     }
 
@@ -232,8 +254,16 @@ impl Sink for RuleResults {
         } else {
             if let Some(verdict) = self.broken(rule, None) {
                 let (severity, detail) = (self.severities.of(rule), detail());
-                let (span, mark) = (at, None);
-                self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
+                let (span, mark, if_heard) = (at, None, false);
+                self.findings.push(Finding {
+                    rule,
+                    verdict,
+                    severity,
+                    span,
+                    detail,
+                    mark,
+                    if_heard,
+                });
             }
         }
     }
@@ -262,14 +292,19 @@ impl Sink for RuleResults {
         if let Some(verdict) = self.broken(rule, Some(evidence)) {
             let (severity, detail) = (self.severities.of(rule), detail());
             let (span, mark) = (mark.whole(), Some(*mark));
-            self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
+            let if_heard = self.is_proven_if_heard(rule, evidence);
+            self.findings.push(Finding { rule, verdict, severity, span, detail, mark, if_heard });
         }
     }
 
     /// The user's statement is about the whole capture, so it stays in effect.
     fn evidence(&mut self, evidence: Evidence) {
         let complete = evidence.complete || self.evidence.complete;
-        self.evidence = Evidence { complete, ..evidence };
+        (self.evidence, self.is_whole) = (Evidence { complete, ..evidence }, false);
+    }
+
+    fn whole_elements(&mut self, are: bool) {
+        self.is_whole = are;
     }
 }
 

@@ -69,6 +69,10 @@ pub trait Sink {
     /// The evidence for the messages that follow.
     #[inline(always)]
     fn evidence(&mut self, _: Evidence) {}
+    /// What is checked from now on is about elements of a list that were recorded whole, or (`false`) about the message,
+    /// of which the recording may have lost something.
+    #[inline(always)]
+    fn whole_elements(&mut self, _: bool) {}
     /// A server in a list of the message. The event after the last one names sender and receiver.
     #[inline(always)]
     fn listed(&mut self, _: SocketAddr) {}
@@ -238,6 +242,9 @@ macro_rules! forward_verdicts {
         }
         fn evidence(&mut self, evidence: $crate::kit::Evidence) {
             self.$to.evidence(evidence);
+        }
+        fn whole_elements(&mut self, are: bool) {
+            self.$to.whole_elements(are);
         }
     };
 }

@@ -166,6 +166,12 @@ impl Loads {
         self.groups.iter().chain(&self.more).any(|group| !group.servers.is_empty())
     }
 
+    /// Whether there are requests to this server.
+    pub(super) fn is_asked(&self, server: SocketAddr) -> bool {
+        let mut groups = self.groups.iter().chain(&self.more);
+        groups.any(|group| group.servers.contains_key(&Socket(server)))
+    }
+
     /// Whether some requests did not fit.
     pub fn is_cut(&self) -> bool {
         self.groups.iter().chain(&self.more).any(|group| group.left_out.is_some())

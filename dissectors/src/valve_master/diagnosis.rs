@@ -45,6 +45,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     lan_only: Some(&LAN_ONLY),
     large: &[],
     keywords: None,
+    challenge_first: false,
     player_keys: &[],
     endless: None,
     registers: Some("valve_master"),

@@ -336,6 +336,9 @@ impl<F: FieldSink> Recorder<F> {
                 (recalled, &mut self.traffic, self.batch.context())
         {
             traffic.requests.unanswered(context, evidence, mark);
+            if self.results.is_proven_if_heard(rule, evidence) {
+                traffic.requests.unheard(rule, context, mark);
+            }
         }
         if self.needs.unanswered
             && rule.requires_response

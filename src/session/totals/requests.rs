@@ -20,6 +20,8 @@ pub struct Requests {
     latest: Option<SocketAddr>,
     /// Hosts that sent masters messages: they are in the recording.
     heard: Set<IpAddr>,
+    /// Results that are proven if the server is heard in any flow: how many, by server and rule.
+    unheard: Map<SocketAddr, Vec<(&'static Rule, u64)>>,
     /// Maximum number of servers.
     most: usize,
     /// There were more servers.
@@ -80,6 +82,14 @@ pub struct Unanswered {
     pub detail: String,
 }
 
+/// A server that did not answer, and is heard in other flows.
+pub struct HeardServer {
+    /// The server.
+    pub server: SocketAddr,
+    /// The rules that require responses, and how many results of each are proven by that.
+    pub rules: Vec<(&'static Rule, u64)>,
+}
+
 /// The results for all requests.
 #[derive(Default)]
 pub struct RequestReview {
@@ -87,6 +97,8 @@ pub struct RequestReview {
     pub unanswered: Vec<Unanswered>,
     /// Servers that responded, in no order: each passes NET014, all together pass NET012.
     pub answering: Vec<SocketAddr>,
+    /// Servers that are heard elsewhere than where they do not answer, in no order.
+    pub heard: Vec<HeardServer>,
 }
 
 impl Requests {
@@ -99,6 +111,7 @@ impl Requests {
             servers: Map::default(),
             latest: None,
             heard: Set::default(),
+            unheard: Map::default(),
             most: most.min(Requests::MOST),
             is_full: false,
         }
@@ -151,6 +164,23 @@ impl Requests {
         }
     }
 
+    /// A request, which the mark identifies, has no response, and this flow has no packet of the asked server.
+    pub fn unheard(&mut self, rule: &'static Rule, flow_context: &FlowContext, mark: &Mark) {
+        let [_, server] = flow_context.flow.ends_from(mark.side);
+        self.put_unheard(server, rule, 1);
+    }
+
+    fn put_unheard(&mut self, server: SocketAddr, rule: &'static Rule, times: u64) {
+        if self.unheard.len() >= self.most && !self.unheard.contains_key(&server) {
+            return;
+        }
+        let rules = self.unheard.entry(server).or_default();
+        match rules.iter_mut().find(|(known, _)| known.code == rule.code) {
+            Some((_, count)) => *count += times,
+            None => rules.push((rule, times)),
+        }
+    }
+
     fn put(&mut self, server: SocketAddr, more: AskedServer) {
         if let Some(known) = self.servers.get_mut(&server) {
             known.add(more);
@@ -167,6 +197,9 @@ impl Requests {
         self.heard.extend(other.heard);
         for (server, more) in BTreeMap::from_iter(other.servers) {
             self.put(server, more);
+        }
+        for (server, rules) in BTreeMap::from_iter(other.unheard) {
+            rules.into_iter().for_each(|(rule, times)| self.put_unheard(server, rule, times));
         }
     }
 
@@ -189,8 +222,21 @@ impl Requests {
                 }
             })
             .collect();
-        let hosts = if silent.is_empty() { &[][..] } else { &review.answering };
+        let is_needed = !silent.is_empty() || !self.unheard.is_empty();
+        let hosts = if is_needed { &review.answering[..] } else { &[] };
         let hosts: Set<_> = hosts.iter().map(SocketAddr::ip).collect();
+        if !lossy {
+            let is_heard =
+                |host| hosts.contains(&host) || heard.contains(host) || self.heard.contains(&host);
+            let unheard = std::mem::take(&mut self.unheard).into_iter();
+            // One or two may be of another direction than the recorder sees, unless it sees answers.
+            let of_heard = unheard.filter(|(server, rules)| {
+                let times: u64 = rules.iter().map(|(_, times)| times).sum();
+                hosts.contains(&server.ip())
+                    || times >= UnansweredRequests::NO_ACCIDENT && is_heard(server.ip())
+            });
+            review.heard.extend(of_heard.map(|(server, rules)| HeardServer { server, rules }));
+        }
         leave_out_probes(&mut silent, &hosts);
         let mut all: Option<UnansweredRequests> = None;
         let mut any_is_proven = false;

@@ -76,7 +76,9 @@ fn players<S: Sink>(
         }
         let Player { index, name, duration } = player(r, shape)?;
         list.unnamed += u32::from(name.is_empty());
+        r.sink.whole_elements(true);
         rules::player_duration(duration, r.sink);
+        r.sink.whole_elements(false);
         list.player(index);
     }
     Ok(())

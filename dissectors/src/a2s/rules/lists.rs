@@ -102,9 +102,13 @@ pub(in crate::a2s) fn player_indices<S: Sink>(list: &ListCount, lost: bool, sink
         Some((index, _)) if !list.indexed => {
             sink.noted(&A2S031, index.at, || "all indices are 0".to_owned());
         }
-        Some((index, place)) => sink.checked(&A2S031, false, index.at, || {
-            format!("entry {place} has index {}", index.value)
-        }),
+        Some((index, place)) => {
+            sink.whole_elements(true);
+            sink.checked(&A2S031, false, index.at, || {
+                format!("entry {place} has index {}", index.value)
+            });
+            sink.whole_elements(false);
+        }
         None => sink.checked(&A2S031, !lost, list.at, || LOST.to_owned()),
     }
 }
@@ -240,8 +244,10 @@ pub(in crate::a2s) fn rule_names<S: Sink>(
     sink: &mut S,
 ) {
     let (name, at) = twice.unwrap_or((&[], at));
+    sink.whole_elements(twice.is_some());
     sink.checked(&A2S034, twice.is_none() && !lost, at, || match twice {
         Some(_) => format!("the rule {} occurs twice", crate::kit::Quoted(name)),
         None => LOST.to_owned(),
     });
+    sink.whole_elements(false);
 }

@@ -313,6 +313,22 @@ fn game_traffic_on_the_port_is_ignored() {
     assert_eq!(lab.counts(&rules::A2S001).failed, 0);
 }
 
+/// A player's game queries the server from the port on which it plays.
+#[test]
+fn game_packets_are_no_responses_while_a_request_waits() {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes(INFO)).s(0.1, &bytes(INFO_RESPONSE));
+    lab.c(1.0, &bytes("05000080 01000080 DEADBEEF")).s(1.1, &bytes("06000080 01000080 DEADBEEF"));
+    lab.c(2.0, &bytes(INFO)).s(2.1, &bytes("07000080 01000080 DEADBEEF"));
+    lab.s(2.2, &bytes(INFO_RESPONSE)).end(30.0);
+    assert_eq!(lab.counts(&rules::A2S001).failed, 0);
+    assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0]);
+    // A client that plays elsewhere gets something else than a response.
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes(INFO)).s(0.1, &bytes("07000080 01000080 DEADBEEF")).end(30.0);
+    assert_eq!(lab.counts(&rules::A2S001).failed, 1);
+}
+
 #[test]
 fn requests_that_pile_up_are_bounded() {
     let mut lab = Lab::new();

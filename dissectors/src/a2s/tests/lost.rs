@@ -51,3 +51,19 @@ fn lost_rules_count_once() {
     let counts = checked(&bytes, bytes.len());
     assert_eq!((counts(&A2S005), counts(&A2S034)), ([3, 0, 0], [1, 0, 0]));
 }
+
+/// What the recording lost of a list excuses no entry that is there.
+#[test]
+fn whole_entries_are_judged() {
+    let player = |index, time: f32| {
+        let time = time.to_le_bytes();
+        [&[index], b"Ann\0\x03\0\0\0".as_slice(), &time].concat()
+    };
+    let header = b"\xFF\xFF\xFF\xFFD\x03".as_slice();
+    let bytes = [header, &player(5, -9.0), &player(1, 9.0), &player(2, 9.0)].concat();
+    let counts = checked(&bytes, header.len() + 2 * player(0, 0.0).len() + 3);
+    assert_eq!((counts(&A2S032), counts(&A2S031)), ([1, 1, 1], [0, 1, 0]));
+    let rules = b"\xFF\xFF\xFF\xFFE\x03\0motd\0a\0motd\0b\0other\0c\0".as_slice();
+    let counts = checked(rules, rules.len() - 3);
+    assert_eq!(counts(&A2S034), [0, 1, 0]);
+}

@@ -68,10 +68,10 @@ cause! {
     /// It answers requests only if they come slowly.
     pub RATE_LIMITED "rate_limited" {
         no: [Answered],
-        says: "it does not answer a client that asks again within {gap}",
-        details: "{missing} of {fast} requests less than {gap} after the same client's last one stay unanswered, \
+        says: "it does not answer requests within {gap} of {other}",
+        details: "{missing} of {fast} requests less than {gap} after {other} stay unanswered, \
                   {slow_missing} of {slow} others",
-        advice: "A limit per address drops them, in the server or in front of it: ask less often, or raise the limit.",
+        advice: "A limit drops them, in the server or in front of it: ask less often, or raise the limit.",
     }
 }
 

@@ -50,8 +50,8 @@ cause! {
     /// A master refuses a client's answer to its challenge.
     pub VALIDATE_REFUSED "validate_refused" {
         no: [AcceptsClient],
-        says: "the master refuses the client's answer to its challenge: {text}",
-        details: "after validate, the master says {text}",
+        says: "the master refuses the client's answer to its challenge: it {text}",
+        details: "after validate, it {text}",
         advice: "The key of the game, or the algorithm, is wrong: `gamewire check` shows both answers.",
     }
 }

@@ -76,6 +76,8 @@ impl<Q: Question> Request<Q> {
     /// The maximum of counted responses, and of counted packets.
     const MOST_LEFT: u8 = u8::MAX;
     const MOST_TRIES: u8 = 127;
+    /// Repeats prolong the wait for a response up to so many timeouts.
+    const MOST_TIMEOUTS: i64 = 3;
 
     /// A request that is sent for the first time, as far as is known. `is_due`: a response is due.
     pub fn new(what: Q, mark: Mark, is_due: bool) -> Request<Q> {
@@ -125,17 +127,15 @@ impl<Q: Question> Request<Q> {
         self.mark.side == other.mark.side && self.what.is_alike(&other.what)
     }
 
-    /// Whether this request repeats another that is still waiting. This has a time limit, since a
-    /// client that asks a dead server every second sends several requests. After a challenge, the
-    /// exchange began earlier. A request that gets no response does not repeat one that does.
+    /// Whether this request repeats another that is still waiting: each repeat prolongs the wait. This has a limit, since
+    /// a client that asks a dead server every second sends several requests. A request that gets no response does not repeat one that does.
     pub fn is_again(&self, before: &Request<Q>, timeout: i64) -> bool {
-        let rounds = if self.what.carries_challenge() { 3 } else { 1 };
         let clock = Clock { now: self.mark.time, timeout };
         before.is_open()
             && before.due == self.due
             && self.repeats(before)
             && !before.is_overdue(clock)
-            && clock.now.since(before.began) / rounds < timeout
+            && clock.now.since(before.began) / Self::MOST_TIMEOUTS < timeout
     }
 
     /// It was repeated.

@@ -171,10 +171,12 @@ pub(in crate::valve_master) fn blocks<S: Sink>(
         return;
     }
     let (port, unusable) = blocks.unusable.unwrap_or((0, at));
+    sink.whole_elements(true);
     sink.checked(&VM013, blocks.unusable.is_none(), unusable, || match port {
         0 => "a server is listed with port 0".to_owned(),
         port => format!("a server is listed as 0.0.0.0:{port}"),
     });
+    sink.whole_elements(false);
     if lost {
         return;
     }

@@ -85,6 +85,9 @@ impl<F: FieldSink> Sink for Recorder<F> {
     fn evidence(&mut self, evidence: Evidence) {
         self.results.evidence(evidence);
     }
+    fn whole_elements(&mut self, are: bool) {
+        self.results.whole_elements(are);
+    }
     #[inline(always)]
     fn listed(&mut self, server: SocketAddr) {
         let number = listed(server);

@@ -447,7 +447,7 @@ fn lists() -> Scenario {
     }
     Scenario {
         forged: "yes",
-        ..stage.done("lists", Some("flooded_server"), vec![master.to_owned()])
+        ..stage.done("lists", Some("flooded_master"), vec![master.to_owned()])
     }
 }
 
