@@ -72,8 +72,12 @@ pub(super) fn kind_of(
 
 /// Several of a kind of message.
 pub fn plural(kind: &str) -> String {
-    match kind.split_once(" of ") {
-        Some((kind, of)) => format!("{kind}s of {of}"),
+    let several = |kind: &str| match kind.strip_suffix("ry") {
+        Some(stem) => format!("{stem}ries"),
         None => format!("{kind}s"),
+    };
+    match kind.split_once(" of ") {
+        Some((kind, of)) => format!("{} of {of}", several(kind)),
+        None => several(kind),
     }
 }

@@ -332,7 +332,7 @@ impl Abuse {
         exchange.responds(outline);
         let is_unchallenged = !is_challenge && exchange.is_unchallenged(to.port());
         let (what, length) = (exchange.what, exchange.length);
-        if is_unchallenged && !what.is_empty() {
+        if exchange.is_answered() && is_unchallenged && !what.is_empty() {
             self.loads.reflects(group(from), what, length, &event.payload());
         }
         if let Some(port) = outline.game_port.filter(|port| *port != from.port()) {

@@ -47,10 +47,15 @@ pub(super) struct RecentExchange {
     /// The ports whose latest requests did: a client may use several at a time. 0: none.
     returning: [u16; PORTS],
     response: ResponseState,
+    /// Requests that no response was counted for: further packets of a response answer none.
+    open: u8,
     /// The name and the length of the latest request.
     pub(super) length: u32,
     pub(super) what: &'static str,
 }
+
+/// Maximum number of requests whose responses may still come.
+const MOST_OPEN: u8 = 64;
 
 /// Who asks whom.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -255,7 +260,15 @@ impl RecentExchange {
         (self.asked, self.port) = (asked, packet.port);
         (self.what, self.length) = (outline.message.label, packet.length.into());
         self.response = ResponseState::No;
+        self.open = self.open.saturating_add(1).min(MOST_OPEN);
         proof
+    }
+
+    /// Takes one of the requests that no response was counted for. `false`: this is a further packet of a response.
+    pub(super) fn is_answered(&mut self) -> bool {
+        let is_open = self.open > 0;
+        self.open = self.open.saturating_sub(1);
+        is_open
     }
 
     /// Whether the latest request from this port certainly returned no challenge.

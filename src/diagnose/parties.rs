@@ -306,12 +306,18 @@ impl Diagnosis {
                     continue;
                 };
                 // A server that connects to register is refused by itself.
-                let is_client = !self.servers.keys().any(|server| server.ip() == client);
-                if is_client && let Some(master) = self.master(id, address) {
+                if !self.is_server(client)
+                    && let Some(master) = self.master(id, address)
+                {
                     master.is_closed([address, SocketAddr::new(client, 0)], frame);
                 }
             }
         }
+    }
+
+    /// Whether this is the host of a server.
+    fn is_server(&self, host: IpAddr) -> bool {
+        self.servers.keys().any(|server| server.ip() == host)
     }
 
     /// The servers whose challenges come to several clients, none of which returns one.

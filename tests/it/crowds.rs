@@ -98,3 +98,25 @@ fn answers_without_requests_prove_nothing_where_no_request_was_recorded() {
         assert_eq!(found.contains("record both directions"), is_open, "{found}");
     }
 }
+
+/// A response in two packets is one response.
+#[test]
+fn a_monitor_that_asks_once_a_second_for_long_responses_is_no_attack() {
+    let (mut capture, client, server) =
+        (Capture::new(Link::Ethernet), "198.51.100.7:50000", "203.0.113.5:7778");
+    for nth in 0..60_u64 {
+        let first = format!(r"\hostname\A\mapname\B\numplayers\0\maxplayers\16\queryid\{nth}.1");
+        let last = format!(r"\player_0\Ann\frags_0\3\queryid\{nth}.2\final\");
+        let packets: [(&str, &str, &[u8]); 3] = [
+            (client, server, br"\status\"),
+            (server, client, first.as_bytes()),
+            (server, client, last.as_bytes()),
+        ];
+        for (step, (from, to, bytes)) in (0..).zip(packets) {
+            let at = START.after(nth * 1_000_000_000 + step * 20_000_000);
+            capture.push(at, &Datagram::new(from, to, bytes).packet());
+        }
+    }
+    let (_project, file) = Project::of_capture(capture.pcap());
+    assert!(run("abuse", &file).starts_with("no attack"), "{}", run("abuse", &file));
+}

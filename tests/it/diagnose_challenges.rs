@@ -227,7 +227,7 @@ fn a_challenge_that_does_not_come_is_a_missing_answer() {
     let report = report_of(&together(&[silent], 1500));
     assert_eq!(item(&report, SERVER, "seen.answered"), ["no", "silent_period"], "{report}");
     let healthy = gamespy4("c", 24, |_| false, true);
-    let report = report_of(&together(&[healthy.clone()], 1500));
+    let report = report_of(&together(std::slice::from_ref(&healthy), 1500));
     assert_eq!(item(&report, SERVER, "seen.answered")[0], "yes", "{report}");
     // One client of several gets none.
     let other = gamespy4("d", 24, |_| true, true);

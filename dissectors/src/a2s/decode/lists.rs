@@ -35,6 +35,7 @@ pub(super) fn player_response<S: Sink>(
     if lost {
         rules::players_lost(r.here(), r.sink);
         rules::player_indices(&list, lost, r.sink);
+        rules::player_count_lost(&list, r.sink);
     }
     if end_of_list(r, &list, known, cut_off, read)? {
         rules::player_count(&list, r.sink);
@@ -119,6 +120,7 @@ pub(super) fn rules_response<S: Sink>(
     let lost = known.lost && list.found < list.announced;
     if lost {
         rules::rules_lost(r.here(), r.sink);
+        rules::rules_count_lost(&list, r.sink);
     }
     rules::rule_names(names.twice(), lost, announced.at, r.sink);
     if end_of_list(r, &list, known, cut_off, read)? {

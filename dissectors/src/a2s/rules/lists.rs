@@ -87,6 +87,11 @@ pub(in crate::a2s) fn player_count<S: Sink>(list: &ListCount, sink: &mut S) {
     });
 }
 
+/// The recording lost players: whether their number is right is unknown.
+pub(in crate::a2s) fn player_count_lost<S: Sink>(list: &ListCount, sink: &mut S) {
+    sink.checked(&A2S030, false, list.at, || LOST.to_owned());
+}
+
 rule! {
     /// Some readers take the index for the player's slot; most servers count, some send 0 throughout.
     pub A2S031 "player-index" { severity: Note, who: Server, needs: Message,
@@ -189,6 +194,11 @@ pub(in crate::a2s) fn rules_count<S: Sink>(list: &ListCount, sink: &mut S) {
         let found = crate::kit::counted(list.found as usize, "rule");
         format!("Num Rules says {}, the packet holds {found}", list.announced)
     });
+}
+
+/// The recording lost rules: whether their number is right is unknown.
+pub(in crate::a2s) fn rules_count_lost<S: Sink>(list: &ListCount, sink: &mut S) {
+    sink.checked(&A2S033, false, list.at, || LOST.to_owned());
 }
 
 /// These rules are known to be UTF-8.
