@@ -77,8 +77,9 @@ pub struct ReportedFinding {
     pub file_offset: Option<u64>,
     /// The capture, or the merged file of its packet, if known.
     pub capture: Option<u32>,
-    /// It is inconclusive unless the asked party is heard in another flow.
-    pub(super) if_heard: bool,
+    /// It is about a response that is missing on a flow without any packet of the asked party: proven only if that is heard
+    /// in another flow.
+    pub if_heard: bool,
     /// Some of the bytes around it.
     pub excerpt: Option<Excerpt>,
 }
@@ -167,11 +168,6 @@ impl ReportedFinding {
                 excerpt(payload.bytes, finding.span.start as usize, finding.span.end as usize)
             }),
         }
-    }
-
-    /// Whether it is about a response that is missing on a flow without any packet of the asked party.
-    pub(crate) fn is_of_unheard(&self) -> bool {
-        self.if_heard
     }
 
     /// The party at fault, if it is not many sources.

@@ -9,28 +9,25 @@ mod found;
 mod ignores;
 mod outcome;
 mod parties;
+mod review;
 mod selection;
 mod traffic;
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 
-use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Code, Evidence, Finding, FlowFacts, Map, Mark, NeededEvidence, Payload, Role, Rule,
-    RuleResults, SeenMessage, Set, Settings, Severity, Side, Sink, Span, Time, Verdict,
+    CODES, Evidence, Finding, NeededEvidence, Payload, Role, Rule, RuleResults, Settings, Severity,
+    Side, Sink, Verdict,
 };
-use dissectors::ledger::{
-    AttackOn, CrossFlowBreach, KeptRule, Ledger, LedgerSettings, Listed, seems_lossy,
-};
-use dissectors::net_rules::{NET001, NET009, NET010, NET011, NET012, NET014};
+use dissectors::ledger::{AttackOn, Ledger, LedgerSettings, Listed, seems_lossy};
+use dissectors::net_rules::{NET009, NET011};
 
 use crate::capture::Packets;
 use crate::filter::{Filter, Subject};
 use crate::session::{
-    self, Checked, Decoder, Event, FieldLimits, Findings, FlowContext, HeardServer, LeftOut,
-    MessageEvent, Messages, Options, PassedRule, Passes, Totals, Traffic, Unanswered,
+    self, Checked, Decoder, Event, FieldLimits, Findings, FlowContext, LeftOut, MessageEvent,
+    Messages, Options, PassedRule, Passes, Totals, Traffic,
 };
 
 pub use crate::session::ExchangeCounts;
@@ -350,172 +347,6 @@ impl Checker {
             () => false,
         };
         is_silent && read.packets > 0 && self.selection.asks_for(rule.who, None)
-    }
-
-    /// Checks the rules that only all flows together can break. Returns how many responses of servers that are asked
-    /// have no request in the capture.
-    fn review(&mut self, read: &Totals) -> u64 {
-        let loads = std::mem::take(&mut self.traffic.loads);
-        let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.ledger_settings));
-        let requests = &self.traffic.requests;
-        let is_heard =
-            |server: SocketAddr| requests.is_heard(server) || read.heard.contains(server.ip());
-        let review = ledger.review(loads, is_heard);
-        for KeptRule { rule, server, times } in review.kept {
-            // Shown by several hosts together, or by requests to one server.
-            if let Some(server) = server.filter(|_| rule.requires_response) {
-                self.traffic.requests.responds(server);
-            }
-            let party = server.filter(|_| rule.who == Role::Server);
-            if self.selection.asks_for(rule.who, party) {
-                self.results.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
-            }
-        }
-        for breach in review.breaches {
-            let CrossFlowBreach { rule, basis, of_flow, .. } = breach;
-            let mut context = FlowContext::outside(read.digits);
-            let SeenMessage { mark, from, to } = basis.seen;
-            let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
-            context.protocol = Id::ALL.iter().find(knows).copied();
-            let (ends, began, number) = ([from, to], basis.began, basis.flow);
-            context.flow = FlowFacts { ends, began, number, ..context.flow };
-            context.roles = [Some(breach.speaker), None];
-            let mark = Mark { side: Side::First, ..mark };
-            let lossy = read.lossy && !of_flow;
-            if rule.requires_response {
-                let lossy = lossy || breach.evidence.lossy;
-                let evidence = Evidence { lossy, ..breach.evidence };
-                self.traffic.requests.unanswered(&context, evidence, &mark);
-                if self.results.is_proven_if_heard(rule, evidence) {
-                    self.traffic.requests.unheard(rule, &context, &mark);
-                }
-            }
-            if breach.is_note {
-                self.results.noted_before(rule, &mark, || breach.detail.to_string());
-                self.take(&context, None);
-                continue;
-            }
-            self.results.evidence(Evidence { lossy, ..Evidence::default() });
-            if !self.leaves_out(rule, breach.evidence, mark.side, &context) {
-                let detail = || breach.detail.to_string();
-                self.results.recalled(rule, false, breach.evidence, &mark, detail);
-                self.take(&context, breach.attack.as_ref());
-            }
-        }
-        self.results.evidence(Evidence::default());
-        for (rule, evidence, times) in review.beyond {
-            let verdict = self.results.verdict(rule, Some(evidence));
-            (0..times).for_each(|_| self.results.count_broken(rule, verdict));
-            if self.selection.has(rule) {
-                self.leave_out(rule, verdict, times);
-            }
-        }
-        review.orphans
-    }
-
-    /// Responses without requests show that the recorder lost packets, and did not say so.
-    fn note_losses(&mut self, orphans: u64) {
-        let mark = Mark { frame: 0, time: Time(0), length: 0, side: Side::First };
-        self.results.noted_before(&NET010, &mark, || {
-            format!(
-                "packets seem to be missing: {orphans} responses have no request in the capture"
-            )
-        });
-        self.take(&FlowContext::outside(6), None);
-    }
-
-    /// Checks the rules about all requests together.
-    fn review_requests(&mut self, read: &Totals) {
-        let complete = self.results.is_complete();
-        let review =
-            self.traffic.requests.review(&read.heard, complete, read.lossy || self.dropped);
-        self.prove(&review.heard);
-        for server in &review.answering {
-            self.results
-                .kept(&NET014, u32::from(self.selection.asks_for(NET014.who, Some(*server))));
-        }
-        let asks_for = |server: &SocketAddr| self.selection.asks_for(NET012.who, Some(*server));
-        self.results.kept(&NET012, u32::from(review.answering.iter().any(asks_for)));
-        if self.traffic.requests.is_full {
-            self.results.evidence(Evidence::default());
-            self.results.checked(&NET011, false, Span::default(), || {
-                "the limit remembered was met: not all servers that were asked are known".to_owned()
-            });
-            self.take(&FlowContext::outside(read.digits), None);
-        }
-        for unanswered in review.unanswered {
-            let Unanswered { rule, server, client, mark, protocol, digits, .. } = unanswered;
-            let mut context = FlowContext::outside(digits);
-            context.flow.ends = [client, server];
-            (context.protocol, context.roles) = (protocol, [None, Some(rule.who)]);
-            let mark = Mark { side: Side::First, ..mark };
-            self.results.evidence(Evidence::default());
-            self.results.recalled(rule, false, unanswered.evidence, &mark, || unanswered.detail);
-            self.take(&context, None);
-        }
-    }
-
-    /// Requests that were inconclusive on their own flows, because nothing of the asked party is there: it is heard in
-    /// others.
-    fn prove(&mut self, heard: &[HeardServer]) {
-        let each = |it: &HeardServer| {
-            let server = it.server;
-            Vec::from_iter(it.rules.iter().map(|(rule, _)| (rule.code, server)))
-        };
-        let proven: Set<_> = heard.iter().flat_map(each).collect();
-        let is_proven = |found: &ReportedFinding| {
-            let server = found.party.filter(|_| found.if_heard);
-            server.is_some_and(|server| proven.contains(&(found.rule.code, server)))
-        };
-        let mut kept: Map<(Code, SocketAddr), u64> = Map::default();
-        for mut found in std::mem::take(&mut self.found) {
-            if !is_proven(&found) {
-                self.found.push(found);
-                continue;
-            }
-            found.verdict = Verdict::Fail;
-            if let Some(server) = found.party {
-                *kept.entry((found.rule.code, server)).or_default() += 1;
-            }
-            let known = self.baselined.as_mut();
-            self.found.extend(match known {
-                Some(known) => known.take(found),
-                None => Some(found),
-            });
-        }
-        for HeardServer { server, rules } in heard {
-            for (rule, times) in rules {
-                self.results.prove(rule, *times);
-                // Of those that the selection leaves out, only the number is known.
-                let wanted = match self.selection.weighs_each() {
-                    true => kept.get(&(rule.code, *server)).copied().unwrap_or(0),
-                    false => *times,
-                };
-                let by_verdict = |counts: &mut VerdictCounts, times: u64| {
-                    let times = times.min(counts[Verdict::Inconclusive as usize]);
-                    counts[Verdict::Inconclusive as usize] -= times;
-                    counts[Verdict::Fail as usize] += times;
-                };
-                by_verdict(&mut self.kept[rule.code.index()], wanted);
-                by_verdict(&mut self.others[rule.code.index()], times - wanted);
-                self.parties.is_proven(rule, *server, wanted);
-            }
-        }
-    }
-
-    /// Reports how many packets were cut too short to identify them.
-    fn review_cut(&mut self, read: &Totals) {
-        let Some((context, mark)) = read.cut.first() else { return };
-        self.results.recalled(&NET001, false, Evidence::default(), &mark, || {
-            match read.cut.packets {
-                1 => "cut by the snap length before its protocol could be identified".to_owned(),
-                packets => format!(
-                    "{packets} packets, from this one on, were cut by the snap length before their \
-                 protocol could be identified"
-                ),
-            }
-        });
-        self.take(&context, None);
     }
 
     /// Takes the results, which are not about a current message. `attack`: that which many sources

@@ -1,6 +1,6 @@
 //! Tests of verdicts from events.
 
-use dissectors::kit::{Settings, Transport};
+use dissectors::kit::{FlowFacts, Settings, Span, Transport};
 use dissectors::net_rules::NET004;
 
 use super::*;

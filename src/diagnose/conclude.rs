@@ -21,7 +21,7 @@ impl Diagnosis {
         let checker = std::mem::replace(&mut self.checker, empty);
         let findings = checker.outcome(Vec::new(), read).findings;
         // What is missing is counted by exchange.
-        for found in findings.iter().filter(|found| !found.is_of_unheard()) {
+        for found in findings.iter().filter(|found| !found.if_heard) {
             let sign = FindingSign {
                 rule: found.rule,
                 verdict: found.verdict,
