@@ -17,9 +17,14 @@ pub(crate) struct Exchanges {
     pub(crate) answered: u64,
 }
 
+/// Repeats prolong the wait up to so many of these, but not in the Valve protocol.
+const TIMEOUTS: f64 = 3.0;
+
 /// The latest request of one kind from a client to a server.
 struct Waiting {
     since: f64,
+    /// When it was repeated last.
+    latest: f64,
     kind: String,
     /// A challenge came.
     challenged: bool,
@@ -69,14 +74,18 @@ pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
                 if goes_on {
                     before.kind.clone_from(&kind);
                 }
-                let (waits, gave) = (now - before.since < TIMEOUT, before.challenged);
+                let timeouts = if protocol == "valve_master" { 1.0 } else { TIMEOUTS };
+                let is_young = now - before.since < timeouts * TIMEOUT;
+                let (waits, gave) = (is_young && now - before.latest < TIMEOUT, before.challenged);
+                before.latest = now;
                 before.challenged &= !goes_on;
                 before.since = if goes_on { now } else { before.since };
                 goes_on && waits || repeats && waits && !gave
             });
             if !is_known {
                 let (challenged, alone, answered) = (false, false, false);
-                waiting.insert(key, Waiting { since: now, kind, challenged, alone, answered });
+                let (since, latest) = (now, now);
+                waiting.insert(key, Waiting { since, latest, kind, challenged, alone, answered });
                 count.entry(between).or_default().asked += 1;
             }
             continue;
