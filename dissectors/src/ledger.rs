@@ -259,6 +259,9 @@ pub struct Review {
     pub orphans: u64,
 }
 
+/// As many of a kind, such as requests without a response, are no accident.
+pub const NO_ACCIDENT: u64 = 3;
+
 /// As many responses without their requests show that the recorder lost packets: in all, or one of so many.
 const ORPHANS: u64 = 10;
 const ORPHAN_SHARE: u64 = 20;
@@ -266,7 +269,6 @@ const ORPHAN_SHARE: u64 = 20;
 /// Whether so many responses of asked servers have no request in the capture, of so many responses, that the recorder
 /// lost packets.
 pub const fn seems_lossy(orphans: u64, responses: u64) -> bool {
-    const NO_ACCIDENT: u64 = 3;
     orphans >= ORPHANS || orphans >= NO_ACCIDENT && orphans * ORPHAN_SHARE >= responses
 }
 

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Code, Evidence, FlowFacts, Map, Mark, Role, SeenMessage, Set, Side, Sink, Span, Time, Verdict,
+    Code, Evidence, FlowFacts, Map, Mark, Role, SeenMessage, Side, Sink, Span, Time, Verdict,
 };
 use dissectors::ledger::{CrossFlowBreach, KeptRule, Ledger};
 use dissectors::net_rules::{NET001, NET010, NET011, NET012, NET014};
 
-use super::{Checker, ReportedFinding, VerdictCounts};
+use super::{Checker, VerdictCounts};
 use crate::session::{FlowContext, HeardServer, Totals, Unanswered};
 
 impl Checker {
@@ -46,10 +46,8 @@ impl Checker {
             if rule.requires_response {
                 let lossy = lossy || breach.evidence.lossy;
                 let evidence = Evidence { lossy, ..breach.evidence };
-                self.traffic.requests.unanswered(&context, evidence, &mark);
-                if self.results.is_proven_if_heard(rule, evidence) {
-                    self.traffic.requests.unheard(rule, &context, &mark);
-                }
+                let if_heard = self.results.is_proven_if_heard(rule, evidence).then_some(rule);
+                self.traffic.requests.unanswered(&context, evidence, &mark, if_heard);
             }
             if breach.is_note {
                 self.results.noted_before(rule, &mark, || breach.detail.to_string());
@@ -119,30 +117,23 @@ impl Checker {
     /// Requests that were inconclusive on their own flows, because nothing of the asked party is there: it is heard in
     /// others.
     fn prove(&mut self, heard: &[HeardServer]) {
-        let each = |it: &HeardServer| {
-            let server = it.server;
-            Vec::from_iter(it.rules.iter().map(|(rule, _)| (rule.code, server)))
-        };
-        let proven: Set<_> = heard.iter().flat_map(each).collect();
-        let is_proven = |found: &ReportedFinding| {
-            let server = found.party.filter(|_| found.if_heard);
-            server.is_some_and(|server| proven.contains(&(found.rule.code, server)))
-        };
+        // How many findings of each are kept.
         let mut kept: Map<(Code, SocketAddr), u64> = Map::default();
+        for HeardServer { server, rules } in heard {
+            kept.extend(rules.iter().map(|(rule, _)| ((rule.code, *server), 0)));
+        }
         for mut found in std::mem::take(&mut self.found) {
-            if !is_proven(&found) {
+            let server = found.party.filter(|_| found.if_heard);
+            if let Some(times) = server.and_then(|it| kept.get_mut(&(found.rule.code, it))) {
+                *times += 1;
+                found.verdict = Verdict::Fail;
+                self.found.extend(match &mut self.baselined {
+                    Some(known) => known.take(found),
+                    None => Some(found),
+                });
+            } else {
                 self.found.push(found);
-                continue;
             }
-            found.verdict = Verdict::Fail;
-            if let Some(server) = found.party {
-                *kept.entry((found.rule.code, server)).or_default() += 1;
-            }
-            let known = self.baselined.as_mut();
-            self.found.extend(match known {
-                Some(known) => known.take(found),
-                None => Some(found),
-            });
         }
         for HeardServer { server, rules } in heard {
             for (rule, times) in rules {

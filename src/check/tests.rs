@@ -24,8 +24,7 @@ fn findings_that_are_not_kept_are_counted_by_severity() {
         hop_limit: 64,
     };
     let found = |rule, verdict, severity| {
-        let (span, detail, mark) = (Span::default(), String::new(), None);
-        vec![Finding { rule, verdict, severity, span, detail, mark, if_heard: false }; 900]
+        vec![Finding::of(rule, (verdict, severity), Span::default(), String::new()); 900]
     };
     let findings = [
         found(&NET004, Verdict::Fail, Severity::Warning),

@@ -71,11 +71,9 @@ impl Diagnosis {
         let Some(asked) = self.unasked.get_mut(&sign.frame, self.remembered).copied() else {
             return;
         };
-        let Some(server) = self.servers.get_mut(&asked) else { return };
-        let is_port = asked.ip() == from.ip();
-        let cause = if is_port { &causes::OTHER_PORT } else { &causes::OTHER_ADDRESS };
-        server.responds_from(from, cause, sign.frame);
-        server.good(Item::Answered, sign.frame);
+        if let Some(server) = self.servers.get_mut(&asked) {
+            server.responds_from(asked, from, sign.frame);
+        }
     }
 
     /// Results at the end of the capture.

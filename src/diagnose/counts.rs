@@ -1,6 +1,6 @@
 //! The numbers of players in the responses of a server.
 
-use crate::session::MessageEvent;
+use crate::session::{MessageEvent, Value};
 use crate::summary::described;
 
 /// Counts that differ by no more than this are of different moments.
@@ -62,10 +62,11 @@ impl Counts {
 
 /// The largest count of players or places in the tags of a description, such as 300 in `mp500,cp300`.
 fn counts_in_tags(event: &MessageEvent<'_>) -> u64 {
-    let Some(tags) = event.field("keywords").map(|tags| tags.to_string()) else { return 0 };
-    let counts = tags.split(',').filter_map(|tag| {
-        let count = tag.trim().strip_prefix("cp").or_else(|| tag.trim().strip_prefix("mp"))?;
-        count.parse().ok()
+    let Some(Value::Text(tags)) = event.field("keywords") else { return 0 };
+    let counts = tags.split(|byte| *byte == b',').filter_map(|tag| {
+        let tag = tag.trim_ascii();
+        let count = tag.strip_prefix(b"cp").or_else(|| tag.strip_prefix(b"mp"))?;
+        std::str::from_utf8(count).ok()?.parse().ok()
     });
     counts.max().unwrap_or(0)
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Map, RecentMap, Time};
+use dissectors::kit::{Map, Purpose, RecentMap, Time};
 
 /// An exchange is kept for so many nanoseconds at least, because an incomplete response is reported late.
 const KEPT: i64 = 60_000_000_000;
@@ -26,7 +26,7 @@ pub(super) struct Request {
     pub(super) time: Time,
     /// The challenge that it has.
     pub(super) challenge: Option<i64>,
-    /// It asks for more than a challenge, or is the first step of that.
+    /// See [`asks_for_data`].
     pub(super) is_query: bool,
     /// It is wrong, and needs no answer.
     pub(super) is_wrong: bool,
@@ -42,6 +42,11 @@ impl Request {
     pub(super) fn asks_for_challenge(&self) -> bool {
         self.is_query && self.challenge == Some(-1)
     }
+}
+
+/// Whether a request asks for more than a challenge, or is the first step of that.
+pub(super) fn asks_for_data(protocol: Id, purpose: Purpose) -> bool {
+    purpose == Purpose::Query || protocol.info().diagnosis.challenge_first
 }
 
 /// What tells requests of this kind from other exchanges between the same sockets. Where a request for a challenge begins

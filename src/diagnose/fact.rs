@@ -3,15 +3,13 @@
 use std::fmt::Display;
 
 use dissectors::kit::{Cause, CauseKind, Values};
+pub(super) use dissectors::ledger::NO_ACCIDENT;
 
 /// Maximum number of packets named.
 const NAMED: usize = 3;
 
 /// Maximum number of failures stored.
 const KEPT: usize = 4;
-
-/// More failures in a row than this are not coincidental, even if others succeeded before.
-pub(super) const NO_ACCIDENT: u64 = 3;
 
 /// The state of one condition of a server.
 #[derive(Clone, Debug, Default)]

@@ -11,11 +11,8 @@ use super::Diagnosis;
 use super::fact::Failure;
 use super::find_or_add::find_or_add;
 use super::server::Server;
-use crate::session::MessageEvent;
+use crate::session::{MessageEvent, PROBE};
 use crate::text::grouped;
-
-/// Nanoseconds within which a client asks several ports of a host to find the one that answers.
-const PROBE: i64 = 10_000_000_000;
 
 /// Maximum number of ports of a host that answer and may have other ports.
 const OWNERS: usize = 16;

@@ -42,8 +42,9 @@ pub(super) struct Master {
     /// Clients that it refuses, and clients that got their latest list late.
     refused: Vec<IpAddr>,
     late: Vec<IpAddr>,
-    /// Answers of clients to its challenges: all, the wrong ones, and the packet of the latest of these.
-    answers: [u64; 3],
+    /// A client answered its challenge rightly; the packet of the latest wrong answer.
+    has_right_answer: bool,
+    wrong_answer: Option<u64>,
     /// Servers and packets of the latest list that can be read.
     latest: Option<[u64; 2]>,
 }
@@ -90,7 +91,8 @@ impl Master {
             silent: (0, 0),
             refused: Vec::new(),
             late: Vec::new(),
-            answers: [0; 3],
+            has_right_answer: false,
+            wrong_answer: None,
             latest: None,
         }
     }
@@ -141,10 +143,9 @@ impl Master {
     pub(super) fn hears(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
         if event.message().purpose == Purpose::CheckResponse {
-            let [all, wrong, latest] = &mut self.answers;
-            *all += 1;
-            if event.checked().findings.iter().any(|it| is_error(&it)) {
-                (*wrong, *latest) = (*wrong + 1, payload.frame);
+            match event.checked().findings.iter().any(|it| is_error(&it)) {
+                true => self.wrong_answer = Some(payload.frame),
+                false => self.has_right_answer = true,
             }
         }
         // To a wrong request, it owes nothing.
@@ -299,13 +300,12 @@ impl Master {
     /// It sends some other text: it may refuse the client.
     fn refuses(&mut self, event: &MessageEvent<'_>) {
         let Some(text) = words(event) else { return };
-        let [_, wrong, _] = self.answers;
         keep_client(&mut self.refused, event.ends()[1].ip());
         if !described::is_refusal(&text) {
             self.items.fact(Item::AcceptsClient).open(&causes::NOT_IN_CAPTURE, event.frame(), text);
             return;
         }
-        let (cause, text) = match wrong > 0 {
+        let (cause, text) = match self.wrong_answer.is_some() {
             true => (&causes::masters::VALIDATE_REFUSED, format!("says \"{text}\"")),
             false => (&causes::answers::REFUSED_IN_WORDS, format!("\"{text}\"")),
         };
@@ -386,9 +386,8 @@ impl Master {
             return;
         }
         // It closes the connection without a word then.
-        let [all, wrong, frame] = self.answers;
-        if wrong > 0
-            && all == wrong
+        if let Some(frame) = self.wrong_answer
+            && !self.has_right_answer
             && !self.items.is_met(Item::GivesList)
             && self.items.fact(Item::AcceptsClient).run == 0
             && self.lists.iter().any(|list| is_due(&list))

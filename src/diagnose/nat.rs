@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
-use dissectors::kit::{
-    AddressRole, Item, Purpose, Role, TRANSLATED_WITHIN, Time, causes, is_private,
-};
+use dissectors::kit::{AddressRole, Item, Purpose, Role, TRANSLATED_WITHIN, Time, is_private};
 use foldhash::fast::FixedState;
 
 use super::Diagnosis;
@@ -44,20 +42,25 @@ struct RecentMessage {
     begins: u64,
 }
 
+impl RecentMessage {
+    /// Whether both are one datagram, before and behind NAT.
+    fn is_translated_from(&self, before: &RecentMessage) -> bool {
+        let key = |it: &RecentMessage| (it.other, it.is_of_server, it.begins);
+        let is_private = |it: &RecentMessage| is_private(it.server.ip());
+        // A response by itself shows it: nobody else answers that client with the same bytes. Of a request that a client
+        // sends to two servers, both packets have passed as many routers.
+        let is_routed = self.is_response || before.hop_limit.abs_diff(self.hop_limit) == 1;
+        key(self) == key(before)
+            && is_private(self) != is_private(before)
+            && self.time.since(before.time).abs() <= TRANSLATED_WITHIN
+            && is_routed
+    }
+}
+
 impl Translations {
     fn see(&mut self, message: RecentMessage) {
-        let is_same = |before: &&RecentMessage| {
-            let RecentMessage { other, is_of_server, begins, .. } = message;
-            let is_same = (before.other, before.is_of_server, before.begins);
-            let is_apart = is_private(before.server.ip()) != is_private(message.server.ip());
-            let is_copy = message.time.since(before.time).abs() <= TRANSLATED_WITHIN;
-            // A response by itself shows it: nobody else answers that client with the same bytes. Of a request that a
-            // client sends to two servers, both packets have passed as many routers.
-            let is_routed =
-                message.is_response || before.hop_limit.abs_diff(message.hop_limit) == 1;
-            is_same == (other, is_of_server, begins) && is_apart && is_copy && is_routed
-        };
-        if let Some(copy) = self.recent.iter().flatten().find(is_same)
+        let mut recent = self.recent.iter().flatten();
+        if let Some(copy) = recent.find(|before| message.is_translated_from(before))
             && self.servers.len() < SERVERS
         {
             let (inside, outside) = match is_private(copy.server.ip()) {
@@ -121,10 +124,7 @@ impl Diagnosis {
             // Its responses left from other addresses than that which was asked.
             if server.fact(Item::FromAsked).good == 0 {
                 for (from, _, frame) in copy.elsewhere {
-                    let is_port = from.ip() == kept.ip();
-                    let cause = if is_port { &causes::OTHER_PORT } else { &causes::OTHER_ADDRESS };
-                    server.responds_from(from, cause, frame);
-                    server.good(Item::Answered, frame);
+                    server.responds_from(kept, from, frame);
                 }
             }
         }

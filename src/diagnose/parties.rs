@@ -9,11 +9,11 @@ use dissectors::kit::{Item, Map, Purpose, Role, Set, Time, Transport, causes};
 use dissectors::ledger::seems_lossy;
 
 use super::client::{self, Client};
-use super::exchange_log::{Exchange, Request, exchange_key};
+use super::exchange_log::{Exchange, Request, asks_for_data, exchange_key};
 use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use super::master::{Master, Surroundings};
-use super::server::{self, Odd, OddResponse, Server};
+use super::server::{self, ChallengeLoops, Odd, OddResponse, Server};
 use super::verdict::{DiagnosedParty, ItemVerdict, Verdict};
 use super::{Diagnosis, ServerPacketKind, is_clients_fault};
 use crate::session::{MessageEvent, Totals, Value};
@@ -34,8 +34,7 @@ impl Diagnosis {
                 let challenge = challenge.as_deref();
                 let client = self.client(from.ip());
                 client.into_iter().for_each(|client| client.asks(event, challenge));
-                let is_query =
-                    message.purpose == Purpose::Query || id.info().diagnosis.challenge_first;
+                let is_query = asks_for_data(id, message.purpose);
                 let request = Request {
                     client: from,
                     server: to,
@@ -151,9 +150,8 @@ impl Diagnosis {
         let sent = self.sent.get_mut(&request, self.remembered)?.what;
         let ServerPacketKind::Request { message, kind, .. } = sent else { return None };
         let protocol = event.context().protocol?;
-        let is_first = protocol.info().diagnosis.challenge_first;
         // To a request for a challenge, that is the answer; and nobody can return one without a number.
-        let is_step = is_challenge && (message.purpose == Purpose::Query || is_first);
+        let is_step = is_challenge && asks_for_data(protocol, message.purpose);
         let number = event.field("challenge").filter(|_| is_step);
         let challenge = number.and_then(|number| number.to_string().parse().ok());
         let key = exchange_key(protocol, kind);
@@ -298,7 +296,9 @@ impl Diagnosis {
             Some(Vec::from_iter(server.masters().map(move |master| (master.ip(), id))))
         };
         let known = self.servers.values().filter_map(masters).flatten();
-        for (host, id) in BTreeSet::from_iter(known) {
+        let known = BTreeSet::from_iter(known);
+        let servers: Set<_> = self.servers.keys().map(SocketAddr::ip).collect();
+        for (host, id) in known {
             for port in id.info().ports {
                 let address = SocketAddr::new(host, *port);
                 let Some(&mut (client, frame)) = self.refused.get_mut(&address, self.remembered)
@@ -306,18 +306,13 @@ impl Diagnosis {
                     continue;
                 };
                 // A server that connects to register is refused by itself.
-                if !self.is_server(client)
+                if !servers.contains(&client)
                     && let Some(master) = self.master(id, address)
                 {
                     master.is_closed([address, SocketAddr::new(client, 0)], frame);
                 }
             }
         }
-    }
-
-    /// Whether this is the host of a server.
-    fn is_server(&self, host: IpAddr) -> bool {
-        self.servers.keys().any(|server| server.ip() == host)
     }
 
     /// The servers whose challenges come to several clients, none of which returns one.
@@ -376,12 +371,12 @@ impl Server {
     fn exchange(&mut self, exchange: &Exchange) {
         let frame = exchange.request.frame;
         if exchange.is_challenged_again && !exchange.is_answered {
-            let new = || (exchange.request.kind, 0, 0);
-            let is_same = |it: &(_, u64, u64)| it.0 == exchange.request.kind;
-            let looped = find_or_add(&mut self.looped, server::KINDS, is_same, new);
-            looped
-                .into_iter()
-                .for_each(|(_, times, latest)| (*times, *latest) = (*times + 1, frame));
+            let kind = exchange.request.kind;
+            let new = || ChallengeLoops { kind, times: 0, frame };
+            let loops = find_or_add(&mut self.loops, server::KINDS, |it| it.kind == kind, new);
+            if let Some(loops) = loops {
+                (loops.times, loops.frame) = (loops.times + 1, frame);
+            }
         }
         if exchange.is_challenged_twice {
             self.doubly_challenged = (self.doubly_challenged.0 + 1, frame);

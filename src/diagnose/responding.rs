@@ -8,7 +8,7 @@ use dissectors::kit::{CauseKind, Item, causes};
 use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT};
 use super::pattern::PatternFailure;
-use super::server::{Odd, Server};
+use super::server::{ChallengeLoops, Odd, Server};
 use crate::session::Totals;
 use crate::summary::described;
 use crate::text::grouped;
@@ -173,11 +173,11 @@ fn challenged_again(server: &mut Server) {
     let is_open = verified.failure(true).is_none_or(|failure| failure.cause == unanswered);
     let is_accepted = verified.good > 0;
     // If some requests with its challenge are answered, others may be of a kind that never is.
-    let loops = |(kind, times, _): &&(&'static str, u64, u64)| {
-        *times >= NO_ACCIDENT && (!is_accepted || server.pattern.never_answers(kind))
+    let proves = |loops: &&ChallengeLoops| {
+        loops.times >= NO_ACCIDENT && (!is_accepted || server.pattern.never_answers(loops.kind))
     };
-    if let Some((.., frame)) = server.looped.iter().find(loops).filter(|_| is_open) {
-        let why = Failure::with(&causes::CHALLENGE_LOOP, *frame, &[]);
+    if let Some(loops) = server.loops.iter().find(proves).filter(|_| is_open) {
+        let why = Failure::with(&causes::CHALLENGE_LOOP, loops.frame, &[]);
         server.fact_mut(Item::Verified).fails_by(vec![why]);
         return;
     }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{AddressRole, Cause, Item, Set, Time};
+use dissectors::kit::{AddressRole, Cause, Item, Set, Time, causes};
 
 use super::counts::Counts;
 use super::fact::{Fact, Failure};
@@ -90,8 +90,8 @@ pub(super) struct Server {
     pub(super) left_frame: u64,
     pub(super) left_by: Set<IpAddr>,
     pub(super) returned: u64,
-    /// Exchanges in which it answered its own challenge with another one, by kind, with the latest packet.
-    pub(super) looped: Vec<(&'static str, u64, u64)>,
+    /// Exchanges in which it answered its own challenge with another one.
+    pub(super) loops: Vec<ChallengeLoops>,
     /// Those in which two different challenges came at once, with the latest packet.
     pub(super) doubly_challenged: (u64, u64),
     /// Responses to requests that are not in the capture.
@@ -164,6 +164,15 @@ impl Kind {
             _ => None,
         }
     }
+}
+
+/// Exchanges of one kind in which a server answered its own challenge with another one.
+#[derive(Debug)]
+pub(super) struct ChallengeLoops {
+    pub(super) kind: &'static str,
+    pub(super) times: u64,
+    /// The packet of the latest one.
+    pub(super) frame: u64,
 }
 
 impl Server {
@@ -278,7 +287,10 @@ impl Server {
     }
 
     /// A response came from here instead of the queried address.
-    pub(super) fn responds_from(&mut self, from: SocketAddr, cause: &'static Cause, frame: u64) {
+    pub(super) fn responds_from(&mut self, asked: SocketAddr, from: SocketAddr, frame: u64) {
+        let is_port = asked.ip() == from.ip();
+        let cause = if is_port { &causes::OTHER_PORT } else { &causes::OTHER_ADDRESS };
+        self.good(Item::Answered, frame);
         self.responses_elsewhere += 1;
         if self.elsewhere.len() < ADDRESSES {
             self.elsewhere.push((from, cause, frame));

@@ -27,7 +27,7 @@ pub use merge::{EventDivider, EventPart, Merge, PartMerge};
 pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs, Passes};
 pub use options::Options;
 pub use totals::{
-    CutPackets, HeardServer, Links, NamedTraffic, OtherHosts, OtherPairs, OtherTraffic,
+    CutPackets, HeardServer, Links, NamedTraffic, OtherHosts, OtherPairs, OtherTraffic, PROBE,
     PairTraffic, Port, RequestReview, Requests, STEAM_PORTS, Totals, Traffic, Unanswered,
     UnknownLinks,
 };

@@ -42,9 +42,7 @@ impl Evidence {
             }
         }
     }
-}
 
-impl Evidence {
     /// Whether a breach would be proven if some packet of the asked party's host were in the capture, in whatever flow.
     pub const fn suffices_if_heard(self, rule: &Rule) -> bool {
         let heard = Evidence { asked_party_seen: true, ..self };
@@ -93,4 +91,16 @@ pub struct Finding {
     /// It is inconclusive only because this flow has no packet of the asked party: one of its host in any other flow
     /// proves it.
     pub if_heard: bool,
+}
+
+impl Finding {
+    /// A finding about the current message.
+    pub fn of(
+        rule: &'static Rule,
+        (verdict, severity): (Verdict, Severity),
+        span: Span,
+        detail: String,
+    ) -> Finding {
+        Finding { rule, verdict, severity, span, detail, mark: None, if_heard: false }
+    }
 }

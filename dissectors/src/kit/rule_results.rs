@@ -215,9 +215,8 @@ impl RuleResults {
     ) {
         self.count(rule).passed += 1;
         if self.has_room(rule, Verdict::Note) {
-            let (verdict, severity, detail) = (Verdict::Note, Severity::Note, detail());
-            let if_heard = false;
-            self.findings.push(Finding { rule, verdict, severity, span, detail, mark, if_heard });
+            let note = Finding::of(rule, (Verdict::Note, Severity::Note), span, detail());
+            self.findings.push(Finding { mark, ..note });
         }
     }
 
@@ -253,17 +252,8 @@ impl Sink for RuleResults {
             self.count(rule).passed += 1;
         } else {
             if let Some(verdict) = self.broken(rule, None) {
-                let (severity, detail) = (self.severities.of(rule), detail());
-                let (span, mark, if_heard) = (at, None, false);
-                self.findings.push(Finding {
-                    rule,
-                    verdict,
-                    severity,
-                    span,
-                    detail,
-                    mark,
-                    if_heard,
-                });
+                let result = (verdict, self.severities.of(rule));
+                self.findings.push(Finding::of(rule, result, at, detail()));
             }
         }
     }
@@ -290,10 +280,10 @@ impl Sink for RuleResults {
             return;
         }
         if let Some(verdict) = self.broken(rule, Some(evidence)) {
-            let (severity, detail) = (self.severities.of(rule), detail());
-            let (span, mark) = (mark.whole(), Some(*mark));
+            let result = (verdict, self.severities.of(rule));
+            let found = Finding::of(rule, result, mark.whole(), detail());
             let if_heard = self.is_proven_if_heard(rule, evidence);
-            self.findings.push(Finding { rule, verdict, severity, span, detail, mark, if_heard });
+            self.findings.push(Finding { mark: Some(*mark), if_heard, ..found });
         }
     }
 

@@ -335,10 +335,8 @@ impl<F: FieldSink> Recorder<F> {
             && let (Some((evidence, mark)), Some(traffic), Some(context)) =
                 (recalled, &mut self.traffic, self.batch.context())
         {
-            traffic.requests.unanswered(context, evidence, mark);
-            if self.results.is_proven_if_heard(rule, evidence) {
-                traffic.requests.unheard(rule, context, mark);
-            }
+            let if_heard = self.results.is_proven_if_heard(rule, evidence).then_some(rule);
+            traffic.requests.unanswered(context, evidence, mark, if_heard);
         }
         if self.needs.unanswered
             && rule.requires_response

@@ -24,7 +24,7 @@ pub(super) use cut::may_be_ours;
 pub use links::Links;
 pub use other_hosts::OtherHosts;
 pub use other_pairs::{NamedTraffic, OtherPairs, PairTraffic, STEAM_PORTS};
-pub use requests::{HeardServer, RequestReview, Requests, Unanswered};
+pub use requests::{HeardServer, PROBE, RequestReview, Requests, Unanswered};
 pub use traffic::Traffic;
 pub use unknown_links::UnknownLinks;
 

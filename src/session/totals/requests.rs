@@ -7,10 +7,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Evidence, Map, Mark, Rule, Set, Time};
+use dissectors::ledger::NO_ACCIDENT;
 use dissectors::net_rules::{NET012, NET014};
 use serde::{Deserialize, Serialize};
 
 use crate::session::{FlowContext, OtherHosts};
+
+/// Nanoseconds within which a client that looks for a server asks one port of a host after the other.
+pub const PROBE: i64 = 10_000_000_000;
 
 /// Requests by server.
 #[derive(Clone, Serialize, Deserialize)]
@@ -139,9 +143,19 @@ impl Requests {
         responds || self.is_full || self.heard.contains(&server.ip())
     }
 
-    /// A request, which the mark identifies, has no response in the capture.
-    pub fn unanswered(&mut self, flow_context: &FlowContext, evidence: Evidence, mark: &Mark) {
+    /// A request, which the mark identifies, has no response in the capture. `if_heard`: this rule is broken for certain
+    /// if the server is heard in any flow.
+    pub fn unanswered(
+        &mut self,
+        flow_context: &FlowContext,
+        evidence: Evidence,
+        mark: &Mark,
+        if_heard: Option<&'static Rule>,
+    ) {
         let [client, server] = flow_context.flow.ends_from(mark.side);
+        if let Some(rule) = if_heard {
+            self.unheard(server, rule, 1);
+        }
         let silence = UnansweredRequests {
             requests: 1,
             refused: u64::from(evidence.refused),
@@ -164,13 +178,7 @@ impl Requests {
         }
     }
 
-    /// A request, which the mark identifies, has no response, and this flow has no packet of the asked server.
-    pub fn unheard(&mut self, rule: &'static Rule, flow_context: &FlowContext, mark: &Mark) {
-        let [_, server] = flow_context.flow.ends_from(mark.side);
-        self.put_unheard(server, rule, 1);
-    }
-
-    fn put_unheard(&mut self, server: SocketAddr, rule: &'static Rule, times: u64) {
+    fn unheard(&mut self, server: SocketAddr, rule: &'static Rule, times: u64) {
         if self.unheard.len() >= self.most && !self.unheard.contains_key(&server) {
             return;
         }
@@ -199,7 +207,7 @@ impl Requests {
             self.put(server, more);
         }
         for (server, rules) in BTreeMap::from_iter(other.unheard) {
-            rules.into_iter().for_each(|(rule, times)| self.put_unheard(server, rule, times));
+            rules.into_iter().for_each(|(rule, times)| self.unheard(server, rule, times));
         }
     }
 
@@ -225,15 +233,15 @@ impl Requests {
         let is_needed = !silent.is_empty() || !self.unheard.is_empty();
         let hosts = if is_needed { &review.answering[..] } else { &[] };
         let hosts: Set<_> = hosts.iter().map(SocketAddr::ip).collect();
+        let of_requests = &self.heard;
+        let is_heard =
+            |host| hosts.contains(&host) || heard.contains(host) || of_requests.contains(&host);
         if !lossy {
-            let is_heard =
-                |host| hosts.contains(&host) || heard.contains(host) || self.heard.contains(&host);
             let unheard = std::mem::take(&mut self.unheard).into_iter();
             // One or two may be of another direction than the recorder sees, unless it sees answers.
             let of_heard = unheard.filter(|(server, rules)| {
                 let times: u64 = rules.iter().map(|(_, times)| times).sum();
-                hosts.contains(&server.ip())
-                    || times >= UnansweredRequests::NO_ACCIDENT && is_heard(server.ip())
+                hosts.contains(&server.ip()) || times >= NO_ACCIDENT && is_heard(server.ip())
             });
             review.heard.extend(of_heard.map(|(server, rules)| HeardServer { server, rules }));
         }
@@ -241,11 +249,7 @@ impl Requests {
         let mut all: Option<UnansweredRequests> = None;
         let mut any_is_proven = false;
         for (server, silence) in silent {
-            let host = server.ip();
-            let is_heard = silence.heard
-                || hosts.contains(&host)
-                || heard.contains(host)
-                || self.heard.contains(&host);
+            let is_heard = silence.heard || is_heard(server.ip());
             let is_proven = silence.is_proven(is_heard, complete, lossy);
             any_is_proven |= is_proven;
             review.unanswered.push(silence.broken(&NET014, is_proven, 1));
@@ -254,9 +258,7 @@ impl Requests {
         if let Some(all) = all.filter(|_| review.answering.is_empty()) {
             // One proven missing response shows that responses would be in the recording.
             let is_proven = any_is_proven
-                && (complete
-                    || all.settled == all.requests
-                    || all.settled >= UnansweredRequests::NO_ACCIDENT);
+                && (complete || all.settled == all.requests || all.settled >= NO_ACCIDENT);
             let nothing = all.broken(&NET012, is_proven, count);
             review.unanswered.insert(0, nothing);
         }
@@ -276,9 +278,6 @@ impl AskedServer {
 }
 
 impl UnansweredRequests {
-    /// Minimum number of requests without a response that proves a fault.
-    const NO_ACCIDENT: u64 = 3;
-
     /// The sum of both, independent of the order.
     fn and(&self, other: &UnansweredRequests) -> UnansweredRequests {
         let latest = [self, other].into_iter().max_by_key(|it| (it.mark.time, it.mark.frame));
@@ -299,7 +298,7 @@ impl UnansweredRequests {
 
     /// Whether nothing that is missing from the capture may explain it.
     fn is_proven(&self, is_heard: bool, complete: bool, lossy: bool) -> bool {
-        let has_waited = self.waited >= UnansweredRequests::NO_ACCIDENT && is_heard;
+        let has_waited = self.waited >= NO_ACCIDENT && is_heard;
         self.refused > 0 || !self.lossy && !lossy && (complete || has_waited)
     }
 
@@ -329,9 +328,6 @@ impl UnansweredRequests {
         Unanswered { rule, server, client, mark, protocol, digits, evidence, detail }
     }
 }
-
-/// Nanoseconds within which a client that looks for a server asks one port of a host after the other.
-const PROBE: i64 = 10_000_000_000;
 
 /// Ports that one client probes are no servers if another port of the host answers. `answering`: the hosts that answer.
 fn leave_out_probes(
@@ -382,7 +378,7 @@ mod tests {
             hop_limit: 64,
         };
         let (time, length, side) = (Time(frame as i64), 25, Side::First);
-        requests.unanswered(&flow_context, evidence, &Mark { frame, time, length, side });
+        requests.unanswered(&flow_context, evidence, &Mark { frame, time, length, side }, None);
     }
 
     /// Broken rules, each with whether it is proven, and with its packet.

@@ -35,12 +35,12 @@ pub(super) fn player_response<S: Sink>(
     if lost {
         rules::players_lost(r.here(), r.sink);
         rules::player_indices(&list, lost, r.sink);
-        rules::player_count_lost(&list, r.sink);
+        rules::player_count(&list, lost, r.sink);
     }
-    if end_of_list(r, &list, known, cut_off, read)? {
-        rules::player_count(&list, r.sink);
+    if end_of_list(r, &list, known, cut_off, read)? && !lost {
+        rules::player_count(&list, lost, r.sink);
         let counted = Counted::List { listed: list.announced, unnamed: list.unnamed };
-        summary.counted = (list.found == list.announced && !lost).then_some(counted);
+        summary.counted = (list.found == list.announced).then_some(counted);
     }
     if !lost {
         rules::player_indices(&list, lost, r.sink);
@@ -120,11 +120,11 @@ pub(super) fn rules_response<S: Sink>(
     let lost = known.lost && list.found < list.announced;
     if lost {
         rules::rules_lost(r.here(), r.sink);
-        rules::rules_count_lost(&list, r.sink);
+        rules::rules_count(&list, lost, r.sink);
     }
     rules::rule_names(names.twice(), lost, announced.at, r.sink);
-    if end_of_list(r, &list, known, cut_off, read)? {
-        rules::rules_count(&list, r.sink);
+    if end_of_list(r, &list, known, cut_off, read)? && !lost {
+        rules::rules_count(&list, lost, r.sink);
     }
     Ok(())
 }

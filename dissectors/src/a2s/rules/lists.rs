@@ -80,16 +80,15 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5") }
 }
 
-pub(in crate::a2s) fn player_count<S: Sink>(list: &ListCount, sink: &mut S) {
+/// `lost`: the recording lost the entries after those that were read.
+pub(in crate::a2s) fn player_count<S: Sink>(list: &ListCount, lost: bool, sink: &mut S) {
     sink.checked(&A2S030, list.found == list.announced, list.at, || {
+        if lost {
+            return LOST.to_owned();
+        }
         let found = crate::kit::counted(list.found as usize, "entry/entries");
         format!("Num Players says {}, the packet holds {found}", list.announced)
     });
-}
-
-/// The recording lost players: whether their number is right is unknown.
-pub(in crate::a2s) fn player_count_lost<S: Sink>(list: &ListCount, sink: &mut S) {
-    sink.checked(&A2S030, false, list.at, || LOST.to_owned());
 }
 
 rule! {
@@ -189,16 +188,15 @@ rule! {
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00") }
 }
 
-pub(in crate::a2s) fn rules_count<S: Sink>(list: &ListCount, sink: &mut S) {
+/// `lost`: the recording lost the rules after those that were read.
+pub(in crate::a2s) fn rules_count<S: Sink>(list: &ListCount, lost: bool, sink: &mut S) {
     sink.checked(&A2S033, list.found == list.announced, list.at, || {
+        if lost {
+            return LOST.to_owned();
+        }
         let found = crate::kit::counted(list.found as usize, "rule");
         format!("Num Rules says {}, the packet holds {found}", list.announced)
     });
-}
-
-/// The recording lost rules: whether their number is right is unknown.
-pub(in crate::a2s) fn rules_count_lost<S: Sink>(list: &ListCount, sink: &mut S) {
-    sink.checked(&A2S033, false, list.at, || LOST.to_owned());
 }
 
 /// These rules are known to be UTF-8.

@@ -127,8 +127,9 @@ impl<Q: Question> Request<Q> {
         self.mark.side == other.mark.side && self.what.is_alike(&other.what)
     }
 
-    /// Whether this request repeats another that is still waiting: each repeat prolongs the wait. This has a limit, since
-    /// a client that asks a dead server every second sends several requests. A request that gets no response does not repeat one that does.
+    /// Whether this request repeats another that is still waiting: each repeat prolongs the wait. This has
+    /// a limit, since a client that asks a dead server every second sends several requests. A request that
+    /// gets no response does not repeat one that does.
     pub fn is_again(&self, before: &Request<Q>, timeout: i64) -> bool {
         let clock = Clock { now: self.mark.time, timeout };
         before.is_open()
