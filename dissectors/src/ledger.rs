@@ -14,6 +14,7 @@ mod lists;
 mod load;
 mod loads;
 mod other_packets;
+mod packet_floods;
 mod registrations;
 mod sources;
 mod victims;

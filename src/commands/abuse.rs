@@ -12,12 +12,12 @@ use crate::cli::{self, AbuseFormat};
 use crate::commands::abuse_reports::AttackReports;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::{identifier, read};
-use crate::commands::{Failure, painted};
+use crate::commands::{Failure, text_style};
 use crate::live::LaterOutput;
 use crate::metrics::{AttackRate, Metrics};
 use crate::report::abuse::AbuseReport;
 use crate::report::firewall::RuleNames;
-use crate::report::paint::Paint;
+use crate::report::paint::TextStyle;
 use crate::session::{Decoder, Event, Needs, Totals};
 
 /// The interval of attacks in metrics, if there is no `--interval`.
@@ -57,8 +57,7 @@ pub fn run(
         recent: (args.input.live.metrics.is_some() && args.interval.is_none()).then(&new),
         abuse: new(),
         new: Box::new(new),
-        paint: painted(args.color, terminal.out),
-        columns: terminal.columns,
+        style: text_style(args.color, terminal),
         capture: None,
         has_begun: false,
         has_traffic: false,
@@ -89,9 +88,7 @@ struct AbuseConsumer<'w> {
     recent: Option<Abuse>,
     /// For the next capture.
     new: Box<dyn Fn() -> Abuse + 'w>,
-    paint: Paint,
-    /// The terminal's width.
-    columns: Option<usize>,
+    style: TextStyle,
     /// The capture's name, if there are several.
     capture: Option<String>,
     has_begun: bool,
@@ -197,7 +194,7 @@ impl AbuseConsumer<'_> {
                 if self.has_begun {
                     bytes.push(b'\n');
                 }
-                report.text(self.columns, self.paint, &mut bytes);
+                report.text(self.style, &mut bytes);
             }
             AbuseFormat::Json => report.json(&mut bytes),
         }

@@ -10,12 +10,12 @@ use crate::check;
 use crate::cli;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::{identifier, read};
-use crate::commands::{Failure, painted, settings_of};
+use crate::commands::{Failure, settings_of, text_style};
 use crate::config::Config;
 use crate::diagnose::Diagnosis;
 use crate::flows::Identifier;
 use crate::report::diagnose::DiagnosisReport;
-use crate::report::paint::Paint;
+use crate::report::paint::TextStyle;
 use crate::session::{Event, Needs, Totals};
 
 /// Runs the command. `true`: something is wrong with a server.
@@ -37,8 +37,7 @@ pub fn run(
         args,
         diagnosis: new.diagnosis(),
         setting: new,
-        paint: painted(args.color, terminal.out),
-        columns: terminal.columns,
+        style: text_style(args.color, terminal),
         capture: None,
         has_begun: false,
         found: false,
@@ -104,9 +103,7 @@ struct DiagnoseConsumer<'w> {
     args: &'w cli::DiagnoseArgs,
     setting: DiagnosisSetting,
     diagnosis: Diagnosis,
-    paint: Paint,
-    /// The terminal's width.
-    columns: Option<usize>,
+    style: TextStyle,
     /// The capture's name, if there are several.
     capture: Option<String>,
     has_begun: bool,
@@ -153,7 +150,7 @@ impl Consumer for DiagnoseConsumer<'_> {
             bytes.push(b'\n');
         }
         match self.args.format {
-            cli::DiagnoseFormat::Text => report.text(self.columns, self.paint, &mut bytes),
+            cli::DiagnoseFormat::Text => report.text(self.style, &mut bytes),
             cli::DiagnoseFormat::Markdown => report.markdown(&mut bytes),
             cli::DiagnoseFormat::Json => report.json(&mut bytes),
         }

@@ -77,10 +77,10 @@ use crate::cli::InputArgs;
 use crate::config::{Config, ConfigError};
 use crate::live::{self, LiveError};
 use crate::relay::RelayError;
-use crate::report::paint::{self, ColorChoice, Paint};
+use crate::report::paint::{self, ColorChoice, Paint, TextStyle};
 use crate::session::UnknownLinks;
 use crate::text::escaped;
-use crate::why;
+use crate::{Terminal, why};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -206,6 +206,11 @@ fn settings_of(input: &InputArgs, err: &mut dyn Write) -> Result<Config, ConfigE
 /// The colours that the user selected.
 fn painted(choice: ColorChoice, is_terminal: bool) -> Paint {
     Paint::new(paint::enabled(choice, is_terminal, std::env::var_os))
+}
+
+/// How text is written to this terminal, with the colours that the user selected.
+fn text_style(choice: ColorChoice, terminal: Terminal) -> TextStyle {
+    TextStyle { terminal: terminal.columns, paint: painted(choice, terminal.out) }
 }
 
 /// The names of the files that a capture is made of, or of its interface. `name`: of one of several captures.

@@ -10,8 +10,8 @@ use crate::check;
 use crate::cli::{self, SummaryFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
-use crate::commands::{Failure, files_of, painted};
-use crate::report::paint::Paint;
+use crate::commands::{Failure, files_of, text_style};
+use crate::report::paint::TextStyle;
 use crate::report::summary::{SummaryOptions, SummaryReport};
 use crate::rows::{PacketPlaces, Table};
 use crate::session::{Decoder, Event, Needs, Totals};
@@ -48,9 +48,8 @@ pub fn run(
             &config.settings,
             args.input.limits().protocols.remembered,
         ),
-        paint: painted(args.color, terminal.out),
+        style: text_style(args.color, terminal),
         is_terminal: terminal.out,
-        columns: terminal.columns,
         rows: terminal.rows,
         capture: None,
         has_begun: false,
@@ -69,10 +68,8 @@ struct SummaryConsumer<'w> {
     summary: Summary,
     /// The thresholds of attacks.
     ledger_settings: LedgerSettings,
-    paint: Paint,
+    style: TextStyle,
     is_terminal: bool,
-    /// The terminal's width.
-    columns: Option<usize>,
     /// Its height.
     rows: Option<usize>,
     /// The capture's name, if there are several.
@@ -164,8 +161,8 @@ impl SummaryConsumer<'_> {
         }
         match self.args.format {
             SummaryFormat::Text => match rows {
-                Some(rows) => report.screen((self.columns, rows), self.paint, &mut bytes),
-                None => report.text(self.columns, self.paint, &mut bytes),
+                Some(rows) => report.screen(rows, self.style, &mut bytes),
+                None => report.text(self.style, &mut bytes),
             },
             SummaryFormat::Markdown => report.markdown(&mut bytes),
             SummaryFormat::Json => report.json(&mut bytes),

@@ -118,14 +118,12 @@ impl Diagnosis {
         let ports = server.registers.map_or(&[][..], |id| id.info().ports);
         for port in ports {
             let master = SocketAddr::new(known.ip(), *port);
-            let Some(&mut (from, frame)) = self.refused.get_mut(&master, self.remembered) else {
+            let Some((from, why)) = self.refused.get_mut(&master, self.remembered) else {
                 continue;
             };
-            let is_own = from == address.ip() && known == master;
+            let is_own = *from == address.ip() && known == master;
             let item = if is_own { Item::Accepted } else { Item::ListWhole };
-            let values: [(_, &dyn Display); 2] = [("master", &master), ("from", &from)];
-            let why = Failure::with(&causes::TCP_REFUSED, frame, &values);
-            registration.fact_mut(item).fails(why);
+            registration.fact_mut(item).fails(why.clone());
         }
     }
 

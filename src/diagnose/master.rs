@@ -338,13 +338,11 @@ impl Master {
         self.items.fact(Item::GivesWholeList).bad(&causes::LIST_CUT, frame, words);
     }
 
-    /// It refuses the connection of a client.
-    pub(super) fn is_closed(&mut self, [own, client]: [SocketAddr; 2], frame: u64) {
-        if own != self.address {
-            return;
+    /// A client's connection to this address is refused.
+    pub(super) fn is_closed(&mut self, address: SocketAddr, why: &Failure) {
+        if address == self.address {
+            self.items.fact(Item::Reached).fails(why.clone());
         }
-        let values: [(_, &dyn Display); 2] = [("master", &own), ("from", &client.ip())];
-        self.items.fact(Item::Reached).fails(Failure::with(&causes::TCP_REFUSED, frame, &values));
     }
 
     /// Conclusions at the end.

@@ -35,13 +35,14 @@ mod sizes;
 mod verdict;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::LazyLock;
 
 use dissectors::Id;
 use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
-    Severity, Time, Verdict as Ruled,
+    Severity, Time, Verdict as Ruled, causes,
 };
 use dissectors::ledger::LedgerSettings;
 
@@ -54,6 +55,7 @@ use crate::summary::described;
 
 use client::{Client, ClientFaults};
 use exchange_log::ExchangeLog;
+use fact::Failure;
 use lists::Lists;
 use master::Master;
 use nat::Translations;
@@ -146,8 +148,8 @@ pub struct Diagnosis {
     receivers: Set<IpAddr>,
     /// Masters that have challenged some server.
     challengers: Set<SocketAddr>,
-    /// The host that refused a server's latest TCP connection, and the packet.
-    refused: RecentMap<SocketAddr, (IpAddr, u64)>,
+    /// Whose latest TCP connection was refused at an address, and how.
+    refused: RecentMap<SocketAddr, (IpAddr, Failure)>,
     /// Measures attacks.
     abuse: Option<Abuse>,
     /// Checks the rules that only all flows together can break.
@@ -282,11 +284,10 @@ impl Diagnosis {
             }
             Event::CrossFlow(it) if it.event == CrossFlowEvent::Refused => {
                 let seen = it.basis.seen;
-                let refused = (seen.to.ip(), seen.mark.frame);
-                self.refused.insert(seen.from, refused, self.remembered);
-                if let Some(master) = self.masters.get_mut(&seen.from.ip()) {
-                    master.is_closed([seen.from, seen.to], seen.mark.frame);
-                }
+                let values: [(_, &dyn Display); 2] =
+                    [("master", &seen.from), ("from", &seen.to.ip())];
+                let why = Failure::with(&causes::TCP_REFUSED, seen.mark.frame, &values);
+                self.connection_fails([seen.to, seen.from], why);
             }
             Event::CrossFlow(_) => self.checker.event(event),
             Event::Icmp(error) => self.icmp(error),
@@ -296,6 +297,14 @@ impl Diagnosis {
             }
             Event::Unanswered(_) | Event::Datagram(_) | Event::File(_) => {}
         }
+    }
+
+    /// A connection to an address is refused.
+    fn connection_fails(&mut self, [client, to]: [SocketAddr; 2], why: Failure) {
+        if let Some(master) = self.masters.get_mut(&to.ip()) {
+            master.is_closed(to, &why);
+        }
+        self.refused.insert(to, (client.ip(), why), self.remembered);
     }
 
     /// The server at one of these addresses, or that sends to masters from one.

@@ -301,15 +301,16 @@ impl Diagnosis {
         for (host, id) in known {
             for port in id.info().ports {
                 let address = SocketAddr::new(host, *port);
-                let Some(&mut (client, frame)) = self.refused.get_mut(&address, self.remembered)
-                else {
+                let Some((client, why)) = self.refused.get_mut(&address, self.remembered) else {
                     continue;
                 };
                 // A server that connects to register is refused by itself.
-                if !servers.contains(&client)
-                    && let Some(master) = self.master(id, address)
-                {
-                    master.is_closed([address, SocketAddr::new(client, 0)], frame);
+                if servers.contains(client) {
+                    continue;
+                }
+                let why = why.clone();
+                if let Some(master) = self.master(id, address) {
+                    master.is_closed(address, &why);
                 }
             }
         }

@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{
-    Cause, Finding, Item, Mark, NeededEvidence, Purpose, Role, Rule, Symptom, Verdict as Ruled,
-    causes,
+    Cause, Finding, Item, Mark, NeededEvidence, Purpose, Role, Rule, Symptom, Transport,
+    Verdict as Ruled, causes,
 };
 use dissectors::net_rules::{NET005, NET014};
 
@@ -216,6 +216,10 @@ impl Diagnosis {
     /// An ICMP error quotes a packet.
     pub(super) fn icmp(&mut self, error: &IcmpEvent) {
         let Some(cause) = of_icmp(error) else { return };
+        if error.transport == Transport::Tcp {
+            let why = Failure::new(cause, error.frame, in_words(error));
+            return self.connection_fails(error.ends, why);
+        }
         let sent = self.sent.get_mut(&error.message, self.remembered).map(|sent| {
             // It is not the challenge that fails it.
             if let ServerPacketKind::Request { follows, .. } = &mut sent.what {
@@ -223,10 +227,7 @@ impl Diagnosis {
             }
             *sent
         });
-        let mut text = format!("{} says: {}", error.from, error.meaning);
-        if let Some(mtu) = error.mtu {
-            text += &format!("; packets of at most {} bytes pass", grouped(mtu.into()));
-        }
+        let text = in_words(error);
         match sent {
             Some(ServerPacket {
                 server,
@@ -284,6 +285,15 @@ fn unanswered(
 /// Whether a rule is broken by a datagram whose fragments did not all come.
 fn is_lost_fragment(rule: &Rule) -> bool {
     rule.code == NET005.code
+}
+
+/// What an ICMP error says.
+fn in_words(error: &IcmpEvent) -> String {
+    let mut text = format!("{} says: {}", error.from, error.meaning);
+    if let Some(mtu) = error.mtu {
+        text += &format!("; packets of at most {} bytes pass", grouped(mtu.into()));
+    }
+    text
 }
 
 /// The cause that an ICMP error shows, if it means that the packet was lost for good.

@@ -159,7 +159,7 @@ impl Flow {
     fn idle(&self) -> i64 {
         match &self.state {
             FlowState::Conversation(conversation) => conversation.id().info().idle,
-            FlowState::New | FlowState::Stream(_) | FlowState::Ignored => Info::HEARTBEATS,
+            FlowState::New | FlowState::Stream(_) | FlowState::Ignored => Info::UNKNOWN,
         }
     }
 

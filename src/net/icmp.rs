@@ -1,8 +1,11 @@
-//! ICMP errors and the datagrams that they quote: which datagram did not arrive, who reports it,
-//! and why (RFC 792, RFC 1812, RFC 4443).
+//! ICMP errors and the packets that they quote: which packet did not arrive, who reports it, and
+//! why (RFC 792, RFC 1812, RFC 4443).
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
+use std::net::IpAddr;
+
+use dissectors::kit::Transport;
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice};
 
 use super::outcome::Outcome;
@@ -51,7 +54,7 @@ impl IcmpError<'_> {
 }
 
 impl<'a> Walk<'a> {
-    /// ICMP of either version. Of what is no error about a UDP datagram, the type is enough.
+    /// ICMP of either version. Of what is no error about UDP or TCP, the type is enough.
     pub(super) fn icmp(&self, carried: &IpPayload<'a>) -> Outcome<'a> {
         match (error(carried), carried.bytes.first()) {
             (Some(error), _) => Outcome::Icmp(error),
@@ -92,45 +95,55 @@ fn quote4(bytes: &[u8]) -> Option<Quote<'_>> {
     let header = Ipv4HeaderSlice::from_slice(bytes).ok()?;
     let rest = bytes.get(header.slice().len()..)?;
     // Only a first fragment has ports.
-    if header.protocol().0 != protocol::UDP || header.fragments_offset().value() != 0 {
+    if header.fragments_offset().value() != 0 {
         return None;
     }
-    let (ports, length, bytes) = udp(rest)?;
-    Some(Quote {
-        source: header.source_addr().into(),
-        destination: header.destination_addr().into(),
-        ports,
-        identification: identification(header.slice()),
-        length,
-        bytes,
-    })
+    let identification = identification(header.slice());
+    let hosts = [header.source_addr().into(), header.destination_addr().into()];
+    quote(header.protocol().0, hosts, identification, rest)
 }
 
 fn quote6(bytes: &[u8]) -> Option<Quote<'_>> {
     let header = Ipv6HeaderSlice::from_slice(bytes).ok()?;
     let rest = bytes.get(header.slice().len()..)?;
-    let rest = match header.next_header().0 {
-        protocol::UDP => rest,
-        // A first fragment: its header has UDP, and offset 0.
+    let (protocol, rest) = match header.next_header().0 {
+        // A first fragment: its header has offset 0.
         protocol::FRAGMENT => match rest.split_first_chunk::<8>()? {
-            (&[protocol::UDP, _, high, low, ..], rest)
+            (&[protocol, _, high, low, ..], rest)
                 if u16::from_be_bytes([high, low]) & 0xFFF8 == 0 =>
             {
-                rest
+                (protocol, rest)
             }
             _ => return None,
         },
+        protocol => (protocol, rest),
+    };
+    quote(protocol, [header.source_addr().into(), header.destination_addr().into()], None, rest)
+}
+
+/// The packet between these hosts; `bytes`: what follows its IP header.
+fn quote(
+    protocol: u8,
+    [source, destination]: [IpAddr; 2],
+    identification: Option<u16>,
+    bytes: &[u8],
+) -> Option<Quote<'_>> {
+    let transport = match protocol {
+        protocol::UDP => Transport::Udp,
+        protocol::TCP => Transport::Tcp,
         _ => return None,
     };
-    let (ports, length, bytes) = udp(rest)?;
-    Some(Quote {
-        source: header.source_addr().into(),
-        destination: header.destination_addr().into(),
-        ports,
-        identification: None,
-        length,
-        bytes,
-    })
+    let (ports, length, bytes) = match transport {
+        Transport::Udp => udp(bytes)?,
+        Transport::Tcp => (tcp(bytes)?, 0, &[][..]),
+    };
+    Some(Quote { source, destination, transport, ports, identification, length, bytes })
+}
+
+/// The ports of a segment. Every host quotes at least its first eight bytes.
+fn tcp(bytes: &[u8]) -> Option<[u16; 2]> {
+    let (&[a, b, c, d, ..], _) = bytes.split_first_chunk::<8>()?;
+    Some([u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])])
 }
 
 /// The ports, the length of the datagram's payload, and the quoted part of it.
@@ -197,6 +210,18 @@ mod tests {
     }
 
     #[test]
+    fn of_a_segment_the_ports_are_known() {
+        let segment = [0xC4, 0x9B, 0x6C, 0xFC, 0, 0, 0, 1];
+        let inner = ipv4(6, &segment);
+        let packet = ipv4(1, &cat(&[&[3, 10, 0, 0, 0, 0, 0, 0], &inner]));
+        let quote = quoted(&packet).unwrap().quote;
+        assert_eq!((quote.transport, quote.ports), (Transport::Tcp, [0xC49B, 0x6CFC]));
+        assert_eq!((quote.length, quote.bytes), (0, &[][..]));
+        let packet = ipv6(58, &cat(&[&[1, 1, 0, 0, 0, 0, 0, 0], &ipv6(6, &segment)]));
+        assert_eq!(quoted(&packet).unwrap().quote.ports, [0xC49B, 0x6CFC]);
+    }
+
+    #[test]
     fn too_big_errors_have_the_mtu() {
         let mtu = |packet: &[u8]| quoted(packet).unwrap().mtu;
         let (inner, inner6) = (ipv4(17, &query()), ipv6(17, &query()));
@@ -215,7 +240,8 @@ mod tests {
         for packet in [
             icmp(0, &inner),
             icmp(5, &inner),
-            icmp(3, &ipv4(6, &[0; 20])),
+            icmp(3, &ipv4(6, &[0; 7])),
+            icmp(3, &ipv4(132, &[0; 20])),
             icmp(3, &inner[..25]),
             icmp(3, &fragment),
             icmp(3, &short),

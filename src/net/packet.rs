@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::BitOr;
 
+use dissectors::kit::Transport;
+
 use super::tunnels::Tunnels;
 
 /// An unsupported layer that may carry IP, usually because it is encrypted.
@@ -224,10 +226,10 @@ pub struct Fragment<'a> {
     pub headers: Headers<'a>,
 }
 
-/// An ICMP error about a UDP datagram.
+/// An ICMP error about a UDP datagram or a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpError<'a> {
-    /// Addresses of the error itself: the source reports that the datagram did not arrive.
+    /// Addresses of the error itself: the source reports that the packet did not arrive.
     pub ip: Ip,
     /// Its type, whose meaning depends on the IP version.
     pub kind: u8,
@@ -235,11 +237,11 @@ pub struct IcmpError<'a> {
     pub code: u8,
     /// The path's MTU in bytes, if the error contains it (RFC 1191, RFC 4443).
     pub mtu: Option<u32>,
-    /// The datagram that did not arrive.
+    /// The packet that did not arrive.
     pub quote: Quote<'a>,
 }
 
-/// An ICMP message that is no error about a UDP datagram. Its sender runs.
+/// An ICMP message that is no error about UDP or TCP. Its sender runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherIcmp {
     /// Its addresses.
@@ -257,19 +259,21 @@ pub enum Echo {
     Reply,
 }
 
-/// The beginning of a UDP datagram, as an ICMP error quotes it.
+/// The beginning of a datagram or a segment, as an ICMP error quotes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote<'a> {
-    /// Who sent the datagram.
+    /// Who sent it.
     pub source: IpAddr,
     /// To whom.
     pub destination: IpAddr,
+    /// Whether it is a datagram or a segment.
+    pub transport: Transport,
     /// The source and the destination port.
     pub ports: [u16; 2],
     /// The IPv4 identification, if it distinguishes datagrams; see
     /// [`identification`](super::icmp::identification).
     pub identification: Option<u16>,
-    /// Length of the datagram's payload.
+    /// Length of the datagram's payload; of a segment it is unknown, and 0 here.
     pub length: usize,
     /// The quoted part of it.
     pub bytes: &'a [u8],

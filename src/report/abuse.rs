@@ -9,7 +9,7 @@ use super::abuse_figures::{figures, headline, network, service};
 use super::clock::Clock;
 use super::firewall::{self, Firewall, RuleNames};
 use super::json::line;
-use super::paint::{Paint, Tone};
+use super::paint::{TextStyle, Tone};
 use super::{TimeFormatter, TimeStyle, put, to_text};
 use crate::abuse::{Attack, AttackKind, FirewallFilter, Omitted, SeenTraffic};
 use crate::text::{counted, escaped, grouped, hanging, percent};
@@ -34,7 +34,8 @@ pub struct AbuseReport<'r> {
 
 impl AbuseReport<'_> {
     /// For people; on a terminal, lines are at most as long as it is wide.
-    pub fn text(&self, terminal: Option<usize>, paint: Paint, out: &mut Vec<u8>) {
+    pub fn text(&self, style: TextStyle, out: &mut Vec<u8>) {
+        let TextStyle { terminal, paint } = style;
         if let Some(capture) = self.capture {
             put(out, format_args!("==> {} <==\n", escaped(capture)));
         }
@@ -47,7 +48,7 @@ impl AbuseReport<'_> {
             if at > 0 {
                 out.push(b'\n');
             }
-            self.one(attack, (terminal, paint), &mut stamp, out);
+            self.one(attack, style, &mut stamp, out);
         }
         for note in self.omitted.notes() {
             let note = hanging(note, 0, terminal);
@@ -378,13 +379,8 @@ impl JsonAttack<'_> {
 
 impl AbuseReport<'_> {
     /// One attack.
-    fn one(
-        &self,
-        attack: &Attack,
-        (terminal, paint): (Option<usize>, Paint),
-        stamp: &mut TimeFormatter,
-        out: &mut Vec<u8>,
-    ) {
+    fn one(&self, attack: &Attack, style: TextStyle, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
+        let TextStyle { terminal, paint } = style;
         use dissectors::kit::{Severity, Verdict};
         let tone = Tone::Finding(Severity::Error, Verdict::Fail);
         let headline = hanging(&self.headline(attack, stamp), 0, terminal);

@@ -4,7 +4,7 @@ mod json;
 
 use dissectors::kit::{ItemGroup, Role};
 
-use super::paint::{Paint, Tone};
+use super::paint::{TextStyle, Tone};
 use super::{markdown, put};
 use crate::abuse::{Attack, plural};
 use crate::diagnose::{DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
@@ -38,18 +38,19 @@ pub struct DiagnosisReport<'r> {
 
 impl DiagnosisReport<'_> {
     /// For people; on a terminal, lines are at most as long as it is wide.
-    pub fn text(&self, terminal: Option<usize>, paint: Paint, out: &mut Vec<u8>) {
+    pub fn text(&self, style: TextStyle, out: &mut Vec<u8>) {
+        let TextStyle { terminal, paint } = style;
         if let Some(capture) = self.capture {
             put(out, format_args!("==> {} <==\n", escaped(capture)));
         }
         for attack in self.diagnoses.other_floods() {
-            in_a_line(Outcome::Fault, &flooded(attack), (terminal, paint), out);
+            in_a_line(Outcome::Fault, &flooded(attack), style, out);
         }
         for (at, master) in self.probed_masters().iter().enumerate() {
             if at > 0 {
                 out.push(b'\n');
             }
-            whole_master(master, (terminal, paint), out);
+            whole_master(master, style, out);
         }
         let servers = &self.diagnoses.servers;
         if servers.is_empty() && self.probed_masters().is_empty() {
@@ -60,11 +61,11 @@ impl DiagnosisReport<'_> {
             if at > 0 {
                 out.push(b'\n');
             }
-            whole(server, self.diagnoses.has_lists, (terminal, paint), out);
+            whole(server, self.diagnoses.has_lists, style, out);
         }
         let mut explained = 0;
         for server in self.in_a_line() {
-            in_a_line(server.outcome(), &headline(server), (terminal, paint), out);
+            in_a_line(server.outcome(), &headline(server), style, out);
             if explained < EXPLAINED {
                 explained += usize::from(troubles(server, terminal, out));
             }
@@ -73,7 +74,7 @@ impl DiagnosisReport<'_> {
             if at == 0 && !self.whole().is_empty() {
                 out.push(b'\n');
             }
-            in_a_line(party.outcome(), &headline_of(party), (terminal, paint), out);
+            in_a_line(party.outcome(), &headline_of(party), style, out);
             if let Some((text, advice)) =
                 party.first_no().and_then(|it| Some((&it.text, advice(it)?)))
             {
@@ -219,12 +220,8 @@ pub(in crate::report) fn headline(server: &DiagnosedServer) -> String {
 }
 
 /// One party: the result and the first line about it.
-fn in_a_line(
-    outcome: Outcome,
-    headline: &str,
-    (terminal, paint): (Option<usize>, Paint),
-    out: &mut Vec<u8>,
-) {
+fn in_a_line(outcome: Outcome, headline: &str, style: TextStyle, out: &mut Vec<u8>) {
+    let TextStyle { terminal, paint } = style;
     paint.paint(tone(outcome), out, |out| put(out, format_args!("{:<8}", outcome.name())));
     put(out, format_args!("{}\n", hanging(headline, 8, terminal)));
 }
@@ -263,12 +260,8 @@ fn troubles(server: &DiagnosedServer, terminal: Option<usize>, out: &mut Vec<u8>
 }
 
 /// Everything about one server. `has_lists`: the capture has lists, though perhaps none that could have it.
-fn whole(
-    server: &DiagnosedServer,
-    has_lists: bool,
-    (terminal, paint): (Option<usize>, Paint),
-    out: &mut Vec<u8>,
-) {
+fn whole(server: &DiagnosedServer, has_lists: bool, style: TextStyle, out: &mut Vec<u8>) {
+    let TextStyle { terminal, paint } = style;
     let headline = hanging(&headline(server), 0, terminal);
     paint.paint(tone(server.outcome()), out, |out| put(out, format_args!("{headline}\n")));
     paint.paint(Tone::Faint, out, |out| {
@@ -289,7 +282,7 @@ fn whole(
                 paint.paint(Tone::Faint, out, |out| put(out, format_args!("{line}\n")));
             }
             ChecklistLine::Item(item, advice) => {
-                one(item, (wide, frames_wide), (terminal, paint), out);
+                one(item, (wide, frames_wide), style, out);
                 if let Some(advice) = advice {
                     put(out, format_args!("     {}\n", hanging(advice, 5, terminal)));
                 }
@@ -300,22 +293,19 @@ fn whole(
         if at == 0 {
             put(out, format_args!("\nwith other masters:\n"));
         }
-        in_a_line(outcome, &format!("{master}: {headline}"), (terminal, paint), out);
+        in_a_line(outcome, &format!("{master}: {headline}"), style, out);
     }
 }
 
 /// All items of a master.
-fn whole_master(
-    master: &DiagnosedParty,
-    (terminal, paint): (Option<usize>, Paint),
-    out: &mut Vec<u8>,
-) {
+fn whole_master(master: &DiagnosedParty, style: TextStyle, out: &mut Vec<u8>) {
+    let TextStyle { terminal, paint } = style;
     let headline = hanging(&headline_of(master), 0, terminal);
     paint.paint(tone(master.outcome()), out, |out| put(out, format_args!("{headline}\n\n")));
     let wide = |text: fn(&ItemVerdict) -> usize| master.items.iter().map(text).max().unwrap_or(0);
     let columns = (wide(|item| item.item.does().len()), wide(|item| frames(item).len()));
     for item in &master.items {
-        one(item, columns, (terminal, paint), out);
+        one(item, columns, style, out);
         if let Some(advice) = advice(item).filter(|_| item.verdict == Verdict::No) {
             put(out, format_args!("     {}\n", hanging(advice, 5, terminal)));
         }
@@ -407,9 +397,10 @@ pub(in crate::report) fn checklist(
 fn one(
     item: &ItemVerdict,
     (wide, frames_wide): (usize, usize),
-    (terminal, paint): (Option<usize>, Paint),
+    style: TextStyle,
     out: &mut Vec<u8>,
 ) {
+    let TextStyle { terminal, paint } = style;
     let tone = match item.verdict {
         Verdict::Yes => Tone::Good,
         Verdict::No => tone_of_fault(),

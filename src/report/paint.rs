@@ -22,6 +22,15 @@ pub enum ColorChoice {
     Never,
 }
 
+/// How text for people is written.
+#[derive(Clone, Copy)]
+pub struct TextStyle {
+    /// The width of the terminal; `None`: lines are not broken.
+    pub terminal: Option<usize>,
+    /// The colours.
+    pub paint: Paint,
+}
+
 /// Whether to use colours. The user's choice has priority, then the variables `NO_COLOR`,
 /// `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`, then whether the output is a terminal.
 pub fn enabled(

@@ -6,7 +6,7 @@ use dissectors::kit::{Severity, Verdict};
 
 use super::clock::TimeFormatter;
 use super::lines::{LineColumns, LineWriter, Values};
-use super::paint::{Paint, Tone};
+use super::paint::{TextStyle, Tone};
 use super::table::{PeopleTable, PeopleTimes, TimeForm};
 use super::{TimeStyle, markdown, put, to_text};
 use crate::rows::{BoxedRow, Cell, Order, Sorting, Table, of_summary};
@@ -88,7 +88,8 @@ impl<'r> SummaryReport<'r> {
     }
 
     /// For people; on a terminal, tables fit into this many columns.
-    pub fn text(&self, terminal: Option<usize>, paint: Paint, out: &mut Vec<u8>) {
+    pub fn text(&self, style: TextStyle, out: &mut Vec<u8>) {
+        let TextStyle { terminal, paint } = style;
         if let Some(capture) = self.capture {
             put(out, format_args!("==> {capture} <==\n"));
         }
@@ -110,7 +111,7 @@ impl<'r> SummaryReport<'r> {
             }
             let (shown, name) = (PeopleTable::of(grid.table, &grid.rows), grid.table.name());
             let all = format!("--format csv --table {name}");
-            shown.text(&grid.rows, (terminal, &all), &mut times, paint, out);
+            shown.text(&grid.rows, &all, &mut times, style, out);
             if let Some(note) = grid.note() {
                 paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
             }
@@ -119,15 +120,10 @@ impl<'r> SummaryReport<'r> {
 
     /// The same in fewer lines than `rows`, so that the beginning stays on the screen: the longest tables are
     /// shortened.
-    pub fn screen(
-        &mut self,
-        (columns, rows): (Option<usize>, usize),
-        paint: Paint,
-        out: &mut Vec<u8>,
-    ) {
+    pub fn screen(&mut self, rows: usize, style: TextStyle, out: &mut Vec<u8>) {
         loop {
             let start = out.len();
-            self.text(columns, paint, out);
+            self.text(style, out);
             let lines = out.iter().skip(start).filter(|byte| **byte == b'\n').count();
             let excess = (lines + 1).saturating_sub(rows);
             if excess == 0 || !self.leave_out(excess) {

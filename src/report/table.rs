@@ -4,7 +4,7 @@ use dissectors::kit::{Time, Verdict};
 
 use super::clock::TimeFormatter;
 use super::markdown;
-use super::paint::Paint;
+use super::paint::{Paint, TextStyle};
 use super::put;
 use super::text_table::{TextColumn, TextTable};
 use crate::rows::{AnyRow, BoxedRow, Cell, Kind, Shown, Table};
@@ -81,11 +81,12 @@ impl PeopleTable {
     pub fn text(
         &self,
         rows: &[BoxedRow<'_>],
-        (terminal, all): (Option<usize>, &str),
+        all: &str,
         times: &mut PeopleTimes,
-        paint: Paint,
+        style: TextStyle,
         out: &mut Vec<u8>,
     ) {
+        let TextStyle { terminal, paint } = style;
         let rows: Vec<_> = rows.iter().map(|row| self.cells(&**row, times)).collect();
         let mut table = TextTable::new(self.layout(), terminal);
         rows.iter().for_each(|row| table.widen(row));

@@ -4,6 +4,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use dissectors::kit::Transport;
+
 use super::Addresses;
 use super::numbers::is_small;
 use super::secret::{Key, Purpose};
@@ -109,6 +111,14 @@ pub(super) fn set_checksum(
 
 pub(super) const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
+
+/// The number of a transport in IP headers.
+pub(super) fn protocol_of(transport: Transport) -> u8 {
+    match transport {
+        Transport::Udp => UDP,
+        Transport::Tcp => TCP,
+    }
+}
 
 /// What an IP header says about the packet after it.
 pub(super) struct IpLengths<'a> {
@@ -393,7 +403,7 @@ fn icmp_packet(
     bytes
 }
 
-/// The IP and UDP headers of a quoted datagram.
+/// The IP and UDP headers of a quoted datagram, or the IP header and the ports of a segment.
 fn quoted_headers(
     ip: &Ip,
     quote: &Quote<'_>,
@@ -410,10 +420,15 @@ fn quoted_headers(
         None => old[6] = 0x40,
     }
     old[2] = 1;
-    let lengths = IpLengths { ipv4: &old, ..IpLengths::made(UDP, length) };
+    let lengths = IpLengths { ipv4: &old, ..IpLengths::made(protocol_of(quote.transport), length) };
     let ends = hosts.map(|end| addresses.of(end));
     let mut header = ip_header(&inner, ends, &lengths, None, numbering);
-    for number in [quote.ports[0], quote.ports[1], length.min(u16::MAX.into()) as u16, 0] {
+    let length = match quote.transport {
+        Transport::Udp => length.min(u16::MAX.into()) as u16,
+        // The sequence number, which says nothing here.
+        Transport::Tcp => 0,
+    };
+    for number in [quote.ports[0], quote.ports[1], length, 0] {
         header.extend(number.to_be_bytes());
     }
     header

@@ -207,7 +207,8 @@ impl Part {
             IcmpError { ip: error.ip, kind: error.kind, code: error.code, mtu: error.mtu, quote };
         let hosts = Ip { source: quote.source, destination: quote.destination, ..error.ip };
         let content = Content::Icmp(Box::new((error, Vec::new())));
-        let part = Part::new(&hosts, quote.ports, UDP, content, &headers, &[], &payload, None);
+        let protocol = headers::protocol_of(quote.transport);
+        let part = Part::new(&hosts, quote.ports, protocol, content, &headers, &[], &payload, None);
         Part { length: length as u32, ..part }
     }
 

@@ -296,6 +296,7 @@ fn a_connection_that_the_master_refuses() {
         item_of_script(&script, &Setting::udp(7778), "10.0.0.2:7778", "list.whole")
     };
     assert_eq!(item("200.0 m:28900 > c tcp refused"), "no tcp_refused");
+    assert_eq!(item("200.0 m:28900 > c tcp refused icmp=3.10"), "no icmp_admin_prohibited");
     let given = r"
 201.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
 201.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'

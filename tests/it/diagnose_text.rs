@@ -59,6 +59,9 @@ fn what_a_master_does_wrong_at_the_end_is_not_mended_by_what_it_did_before() {
     assert_eq!(of(&[cut(0), cut(20), whole(40)], "master.whole"), "yes");
     assert_eq!(of(&[whole(0), refused(20)], "master.reached"), "no tcp_refused");
     assert_eq!(of(&[refused(0), whole(20)], "master.reached"), "yes");
+    let no_route = |at: u32| format!("{at}.0 m:28900 > c:40000 tcp refused icmp=3.1\n");
+    assert_eq!(of(&[whole(0), no_route(20)], "master.reached"), "no icmp_host_unreachable");
+    assert_eq!(of(&[no_route(0), whole(20)], "master.reached"), "yes");
 }
 
 #[test]

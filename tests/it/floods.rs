@@ -260,6 +260,10 @@ fn a_flood_of_many_ports_of_a_host_is_one() {
         assert_eq!(attack["targets"], json!(scenario.targets), "{ports} ports");
         let text = run(&[], &file);
         assert!(text.contains(&format!("203.0.113.5, on {ports} ports, is flooded")), "{text}");
+        for command in ["check", "summary"] {
+            let out = gamewire([command, "--no-config", file.to_str().unwrap()]).out;
+            assert!(out.lines().next().unwrap().contains("flooded"), "{command}: {out}");
+        }
         let bpf = run(&["--emit", "bpf"], &file);
         let Some([attackers, players]) = by_libpcap(&bpf, &scenario, &file) else { return };
         assert!(attackers >= 0.99 && players == 0.0, "{attackers}, {players}: {bpf}");

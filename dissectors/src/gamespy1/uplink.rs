@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use crate::kit::{
-    Context, CrossFlowEvent, Evidence, GameName, Mark, Payload, Registration, RegistrationStep,
-    Reply, Settings, Side, Sink, Time, keyed_hash,
+    Context, CrossFlowEvent, Evidence, GameName, Mark, NeededEvidence, Payload, Registration,
+    RegistrationStep, Reply, SeenMessage, Settings, Side, Sink, Time, keyed_hash,
 };
 
 use super::codes::{self, RecentChallenges, ValidateResult};
@@ -364,6 +364,13 @@ pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
         cx.shared.waits(&pair, server.port(), false, most);
     }
     if let Some(mark) = uplink.due.take_if(is_due) {
-        rules::challenge_ignored(evidence(&mark, owed_refused), &mark, sink);
+        let evidence = evidence(&mark, owed_refused);
+        rules::challenge_ignored(evidence, &mark, sink);
+        let port = uplink.beat.as_ref().map(|beat| beat.0);
+        if let Some(port) = port.filter(|_| evidence.suffices(NeededEvidence::Response)) {
+            let [to, from] = cx.flow.ends_from(mark.side);
+            let step = Registration { port, step: RegistrationStep::Ignored };
+            sink.cross_flow(CrossFlowEvent::Registered(step), SeenMessage { mark, from, to });
+        }
     }
 }

@@ -101,6 +101,8 @@ pub enum RegistrationStep {
     Validated,
     /// Its answer to the challenge is wrong.
     Refused,
+    /// It leaves the challenge without an answer.
+    Ignored,
     /// It signs off.
     Left,
 }

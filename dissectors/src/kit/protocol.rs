@@ -153,8 +153,10 @@ impl Info {
     /// For protocols of requests with immediate responses: after two minutes, a network address
     /// translator may give the same port to another client (RFC 4787, section 4.3).
     pub const QUERIES: i64 = 120_000_000_000;
-    /// Three heartbeats of a game server: one overdue heartbeat does not end the conversation.
-    pub const HEARTBEATS: i64 = 900_000_000_000;
+    /// For protocols of heartbeats: an hour, because heartbeats that come far too seldom are judged, too.
+    pub const HEARTBEATS: i64 = 3_600_000_000_000;
+    /// For flows whose protocol is unknown: a quarter of an hour.
+    pub const UNKNOWN: i64 = 900_000_000_000;
 }
 
 /// What is known about the flow of a message.

@@ -13,9 +13,9 @@ use super::load::{BUCKETS, DetailedLoad, GroupRoom, Load, LoadTerms, Rate, earli
 use super::other_packets::{OtherPackets, PortLoad};
 use super::sources::tenths;
 use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, listed};
-use crate::abuse_rules::{SEC005, SEC006, SEC007};
+use crate::abuse_rules::{SEC005, SEC006};
 use crate::kit::{
-    AbuseThresholds, Evidence, Map, Payload, Role, Rule, SeenMessage, Set, Socket, Time, counted,
+    AbuseThresholds, Evidence, Map, Payload, Role, Rule, SeenMessage, Set, Socket, Time,
 };
 
 /// Groups of hosts: all traffic between two hosts belongs to one group.
@@ -28,7 +28,7 @@ pub(super) const CHECKED_FROM: u64 = 20;
 const SHARE: u64 = 256;
 
 /// What happens to a server that gets too many packets.
-const FLOODED: &str = "is flooded";
+pub(super) const FLOODED: &str = "is flooded";
 
 /// Maximum number of servers in a group.
 const SERVERS: usize = 1 << 12;
@@ -217,27 +217,7 @@ impl Loads {
                 },
             );
         }
-        let flooded = ports.iter_mut().filter_map(|(port, load)| {
-            Some((port.0, self.flooded_by_others(port.0, load)?, load.first?, load.sources.count()))
-        });
-        let mut flooded = Vec::from_iter(flooded);
-        flooded.sort_unstable_by_key(|(server, ..)| *server);
-        let checked = asked.iter().filter(|(_, asked)| **asked >= CHECKED_FROM);
-        let passed = checked
-            .filter(|(server, _)| flooded.binary_search_by_key(&server.0, |it| it.0).is_err());
-        let times = passed.count() as u64;
-        kept.extend((times > 0).then_some(KeptRule { rule: &SEC007, server: None, times }));
-        breaches.extend(flooded.into_iter().map(|(server, flood, basis, sources)| {
-            // Otherwise, it is traffic in one direction, of players or of an attack.
-            let is_proven = !flood.may_be_players || is_heard(server);
-            let evidence = Evidence { lost: !is_proven, ..Evidence::default() };
-            let attack = AttackOn { sources, target: server.to_string(), suffers: Some(FLOODED) };
-            let detail = Detail::Text(flood.detail);
-            CrossFlowBreach {
-                attack: is_proven.then_some(attack),
-                ..CrossFlowBreach::of(&SEC007, evidence, basis, Role::Client, detail)
-            }
-        }));
+        self.review_others(ports, &asked, is_heard, breaches, kept);
         let mut all = Vec::from_iter(all);
         all.sort_unstable_by_key(|(server, _)| server.0);
         for (Socket(server), mut load) in all {
@@ -297,22 +277,13 @@ impl Loads {
         ))
     }
 
-    /// The text of a finding, if packets of another kind than requests flood a server.
-    fn flooded_by_others(&self, server: SocketAddr, load: &mut PortLoad) -> Option<PacketFlood> {
-        let [rate, seconds] = self.rate_of_flood(&mut load.rate).filter(|_| load.is_one_way())?;
-        let kinds =
-            load.kinds.iter().map(|(name, count)| counted(*count as usize, &plural(name.0)));
-        let (sources, kinds) = (load.sources.count(), Vec::from_iter(kinds).join(", "));
-        let sent = counted(load.sent as usize, "packet");
-        let detail = format!(
-            "up to {rate} packets a second over {seconds} s to {server}, from {sources}: {kinds}; \
-             it sends {sent}"
-        );
-        Some(PacketFlood { detail, may_be_players: load.sent == 0 && load.may_be_players(rate) })
+    /// Parameters of counting.
+    pub(super) fn terms(&self) -> &LoadTerms {
+        &self.settings
     }
 
     /// Packets a second and the seconds of the window, if they are too many.
-    fn rate_of_flood(&self, rate: &mut Rate) -> Option<[f64; 2]> {
+    pub(super) fn rate_of_flood(&self, rate: &mut Rate) -> Option<[f64; 2]> {
         let most = rate.most();
         let seconds = (self.abuse.flood_window / 1_000_000).max(1) as f64 / 1e3;
         (most >= self.abuse.flood()).then(|| [(most as f64 / seconds).round(), seconds])
@@ -358,25 +329,9 @@ impl Loads {
     }
 }
 
-/// Too many packets of other content than requests.
-struct PacketFlood {
-    /// The text of the finding.
-    detail: String,
-    /// Players may send as much.
-    may_be_players: bool,
-}
-
 impl HostGroup {
     fn is_empty(&self) -> bool {
         self.servers.is_empty() && self.others.ports.is_empty()
-    }
-}
-
-/// Both forms of the name of a packet, for [`counted`].
-fn plural(name: &str) -> String {
-    match name.split_once(" of ") {
-        Some((name, of)) => format!("{name} of {of}/{name}s of {of}"),
-        None => format!("{name}/{name}s"),
     }
 }
 

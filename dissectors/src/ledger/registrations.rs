@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Listed, MINUTE, listed};
+use super::{Listed, MINUTE, NO_ACCIDENT, listed};
 use crate::kit::{GameName, Registration, RegistrationStep, SeenMessage, Set, Time, is_private};
 
 /// The lists of a game that come within this time, in nanoseconds, are alike: the first one is
@@ -36,6 +36,8 @@ struct Registered {
     heartbeat: Time,
     validated: Option<Time>,
     is_refused: bool,
+    /// How many challenges it left without an answer.
+    ignored: u64,
 }
 
 impl Registrations {
@@ -61,7 +63,7 @@ impl Registrations {
             }
             step => {
                 if let Some(registered) = game.servers.get_mut(&key) {
-                    registered.answers(step == RegistrationStep::Validated, seen.mark.time);
+                    registered.answers(step, seen.mark.time);
                 }
             }
         }
@@ -86,7 +88,8 @@ impl Registrations {
             self.plays.insert((at.0, key), at.1);
         }
         let servers = &mut self.games.entry(at).or_default().servers;
-        let first = Registered { server, heartbeat: time, validated: None, is_refused: false };
+        let (validated, is_refused, ignored) = (None, false, 0);
+        let first = Registered { server, heartbeat: time, validated, is_refused, ignored };
         servers.entry(key).or_insert(first).heartbeat = time;
         true
     }
@@ -135,12 +138,14 @@ impl Registrations {
 }
 
 impl Registered {
-    /// The server answers the master's challenge.
-    fn answers(&mut self, is_right: bool, now: Time) {
-        if is_right {
-            self.validated.get_or_insert(now);
+    /// The server answers the master's challenge, or does not.
+    fn answers(&mut self, step: RegistrationStep, now: Time) {
+        match step {
+            RegistrationStep::Validated => _ = self.validated.get_or_insert(now),
+            RegistrationStep::Ignored => self.ignored += 1,
+            _ => {}
         }
-        self.is_refused = !is_right && self.validated.is_none();
+        self.is_refused = step == RegistrationStep::Refused && self.validated.is_none();
     }
 
     /// Why it should not be listed, `silent` nanoseconds after its latest heartbeat.
@@ -152,8 +157,16 @@ impl Registered {
                 "{server} is listed {minutes:.1} min after its latest heartbeat in the capture"
             ));
         }
-        self.is_refused.then(|| {
-            format!("{server} is listed, and its answer to the master's challenge was wrong")
+        if self.is_refused {
+            return Some(format!(
+                "{server} is listed, and its answer to the master's challenge was wrong"
+            ));
+        }
+        let ignored = self.ignored;
+        (self.validated.is_none() && ignored >= NO_ACCIDENT).then(|| {
+            format!(
+                "{server} is listed, and left {ignored} challenges of the master without an answer"
+            )
         })
     }
 

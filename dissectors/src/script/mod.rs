@@ -49,7 +49,7 @@
 //! | `nosyn` | the capture starts after the handshake of this connection |
 //! | `fin` | closes the sender's direction; the other end acknowledges |
 //! | `rst` | resets the connection |
-//! | `refused` | not a message: the receiver opens a connection, and the sender refuses it |
+//! | `refused` | not a message: the receiver opens a connection, and the sender refuses it, by an ICMP error if there is `icmp=` |
 //!
 //! **TCP**: the first step between two parties is preceded by a handshake. It is opened by the client, or the
 //! game server if there is no client, regardless of who sends first. A step's bytes are in segments of at most

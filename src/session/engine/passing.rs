@@ -1,6 +1,8 @@
 //! Reports single datagrams without flows, for captures with millions of sources of one packet
 //! each.
 
+use dissectors::kit::Transport;
+
 use super::PacketContext;
 use super::recent::SentDatagram;
 use super::recorder::FieldSink;
@@ -23,7 +25,9 @@ impl PacketContext {
         self.headers.clear();
         match outcome {
             Outcome::Udp(datagram) => self.pass_datagram((shard, false), key, datagram, recorder),
-            Outcome::Icmp(error) => self.pass_error(key, error, recorder),
+            Outcome::Icmp(error) if key.transport == Transport::Udp => {
+                self.pass_error(key, error, recorder);
+            }
             _ => {}
         }
     }
@@ -69,6 +73,7 @@ impl PacketContext {
     ) {
         recorder.icmp(self.moment, || IcmpEvent {
             message: 0,
+            transport: Transport::Udp,
             ends: [key.from(), key.to()],
             frame: self.frame,
             time: self.now,

@@ -228,8 +228,8 @@ mod tests {
     }
 
     fn quote(bytes: &[u8], length: usize, identification: Option<u16>) -> Quote<'_> {
-        let FlowKey { source, destination, ports, .. } = key();
-        Quote { source, destination, ports, identification, length, bytes }
+        let FlowKey { source, destination, transport, ports } = key();
+        Quote { source, destination, transport, ports, identification, length, bytes }
     }
 
     #[test]

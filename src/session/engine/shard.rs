@@ -423,7 +423,7 @@ impl Shard {
         recorder.settle();
     }
 
-    /// An ICMP error about a datagram between these hosts.
+    /// An ICMP error about a packet between these hosts.
     pub(super) fn icmp<F: FieldSink>(
         &mut self,
         context: &PacketContext,
@@ -431,19 +431,27 @@ impl Shard {
         error: &IcmpError<'_>,
         recorder: &mut Recorder<F>,
     ) {
-        let Some(message) = self.recent.quoted(key, &error.quote) else { return };
-        let Some((slot, _)) = self.table.find(key) else { return };
+        let message = match key.transport {
+            Transport::Udp => self.recent.quoted(key, &error.quote),
+            Transport::Tcp => recorder.wants_refusals().then_some(0),
+        };
+        let Some(message) = message else { return };
+        let Some((slot, side)) = self.table.find(key) else { return };
         let Some(mut flow) = self.table.flow(slot) else { return };
         let (facts, roles) = (flow.facts(), flow.roles);
-        let FlowState::Conversation(conversation) = &mut flow.state else { return };
-        conversation.refused(message);
-        recorder.flow_context(FlowContext {
-            protocol: Some(conversation.id()),
-            roles,
-            ..context.flow_context(&facts)
-        });
+        let protocol = match &mut flow.state {
+            FlowState::Conversation(conversation) => {
+                conversation.refused(message);
+                Some(conversation.id())
+            }
+            // An established connection goes on, whatever a router says.
+            FlowState::Stream(_) if side == Side::First && facts.began && !facts.seen[1] => None,
+            _ => return,
+        };
+        recorder.flow_context(FlowContext { protocol, roles, ..context.flow_context(&facts) });
         recorder.icmp(context.moment, || IcmpEvent {
             message,
+            transport: key.transport,
             ends: [key.from(), key.to()],
             frame: context.frame,
             time: context.now,
@@ -483,10 +491,10 @@ fn limit_met<F: FieldSink>(
 /// The key of a datagram or a segment.
 pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<FlowKey> {
     let (ip, source, destination, transport) = match outcome {
-        // Whoever sent it, it is about the quoted hosts' datagram.
+        // Whoever sent it, it is about the quoted hosts' packet.
         Outcome::Icmp(IcmpError { quote, .. }) => {
-            let &Quote { source, destination, ports, .. } = quote;
-            return Some(FlowKey { source, destination, ports, transport: Transport::Udp });
+            let &Quote { source, destination, transport, ports, .. } = quote;
+            return Some(FlowKey { source, destination, ports, transport });
         }
         Outcome::Udp(it) => (&it.ip, it.source_port, it.destination_port, Transport::Udp),
         Outcome::Tcp(it) => (&it.ip, it.source_port, it.destination_port, Transport::Tcp),

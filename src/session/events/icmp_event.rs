@@ -2,13 +2,15 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::Time;
+use dissectors::kit::{Time, Transport};
 
-/// A message that did not arrive, according to an ICMP error.
+/// A message that did not arrive, according to an ICMP error, or a connection that was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpEvent {
     /// The packet of the message; 0 if unknown.
     pub message: u64,
+    /// TCP: the error is about opening a connection.
+    pub transport: Transport,
     /// Sender and receiver of the message.
     pub ends: [SocketAddr; 2],
     /// The packet of the error.

@@ -316,7 +316,7 @@ cause! {
 cause! {
     /// An ICMP error: the port is closed.
     pub ICMP_PORT "icmp_port_unreachable" {
-        no: [Answered, Challenged, Reached],
+        no: [Answered, Challenged, Reached, Accepted, ListWhole],
         kind: Icmp,
         says: "nothing listens on the port that is asked",
         advice: "The port is closed: start the program that should listen there, or correct the port.",
@@ -326,7 +326,7 @@ cause! {
 cause! {
     /// An ICMP error: the host cannot be reached.
     pub ICMP_HOST "icmp_host_unreachable" {
-        no: [Answered, Challenged, Reached],
+        no: [Answered, Challenged, Reached, Accepted, ListWhole],
         kind: Icmp,
         says: "there is no route to the host",
         advice: "A router has no route: check the address, and that the host is up.",
@@ -336,7 +336,7 @@ cause! {
 cause! {
     /// An ICMP error: a firewall rejects the packet.
     pub ICMP_PROHIBITED "icmp_admin_prohibited" {
-        no: [Answered, Challenged, Reached],
+        no: [Answered, Challenged, Reached, Accepted, ListWhole],
         kind: Icmp,
         says: "a firewall refuses the requests",
         advice: "Open the port in the firewall that sent the error.",

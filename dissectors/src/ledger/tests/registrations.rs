@@ -120,6 +120,27 @@ fn a_server_that_failed_its_validation_is_not_listed() {
     assert_eq!(at.results(), (1, vec![]));
 }
 
+#[test]
+fn a_server_that_answers_no_challenge_is_not_listed() {
+    let listed = |ignored: u32, is_validated: bool| {
+        let mut at = Registrar(ledger(1000));
+        at.step(0.0, REGISTERED, RegistrationStep::Heartbeat(GameName::of(b"ut")));
+        (0..ignored).for_each(|nth| {
+            at.step(f64::from(nth), REGISTERED, RegistrationStep::Ignored);
+        });
+        if is_validated {
+            at.step(4.0, REGISTERED, RegistrationStep::Validated);
+        }
+        at.list(5.0, C, b"ut", &[REGISTERED]);
+        at.results()
+    };
+    let ignored = "10.0.0.2:7778 is listed, and left 3 challenges of the master without an answer";
+    assert_eq!(listed(3, false), (0, vec![ignored.to_owned()]));
+    // Packets are lost; it may have been validated before the capture.
+    assert_eq!(listed(2, false), (1, vec![]));
+    assert_eq!(listed(3, true), (1, vec![]));
+}
+
 /// Lists within half a minute of each other are alike.
 #[test]
 fn lists_are_compared_twice_a_minute() {

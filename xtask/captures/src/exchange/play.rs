@@ -189,8 +189,15 @@ impl Player<'_> {
         let mut connection = Connection::new(opener, listener, [base, 0]);
         let [syn, ..] = connection.handshake();
         let refusal = Segment { sequence: 0, ..connection.reset(End::Listener) };
-        self.send_segment(time, &syn, &of_the_way(options));
-        self.send_segment(time, &refusal, options);
+        let sent = self.send_segment(time, &syn, &of_the_way(options));
+        let (from, to) = (listener.ip(), opener.ip());
+        match options.icmp {
+            Some(error) => {
+                let error = icmp::error(error, options.mtu.unwrap_or(0), [from, to], &sent);
+                self.send(time, from, to, icmp::protocol(from), &error, options);
+            }
+            None => _ = self.send_segment(time, &refusal, options),
+        }
     }
 
     fn open(&mut self, time: Time, ends: [SocketAddr; 2], options: &Options) -> Open {
@@ -207,9 +214,10 @@ impl Player<'_> {
         Open { connection, finished: [false; 2] }
     }
 
-    fn send_segment(&mut self, time: Time, segment: &Segment, options: &Options) {
+    /// Returns its first packet.
+    fn send_segment(&mut self, time: Time, segment: &Segment, options: &Options) -> Vec<u8> {
         let (from, to) = (segment.source.ip(), segment.destination.ip());
-        self.send(time, from, to, protocol::TCP, &segment.bytes(), options);
+        self.send(time, from, to, protocol::TCP, &segment.bytes(), options)
     }
 
     /// Sends a UDP datagram or TCP segment in IP packets, and records them. Returns the first packet.

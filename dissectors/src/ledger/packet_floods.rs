@@ -1,0 +1,127 @@
+//! Packets of any content that flood a game server's port, or several ports of its host.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use super::loads::{CHECKED_FROM, FLOODED, Loads};
+use super::other_packets::PortLoad;
+use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule};
+use crate::abuse_rules::SEC007;
+use crate::kit::{Evidence, Map, Role, Socket, counted};
+
+/// Minimum number of ports of a host that are flooded together, where none is by itself.
+const TOGETHER: usize = 4;
+
+/// A flood.
+struct PacketFlood {
+    /// One of the ports.
+    server: SocketAddr,
+    first: Basis,
+    attack: AttackOn,
+    /// The text of the finding.
+    detail: String,
+    /// Players may send as much.
+    may_be_players: bool,
+}
+
+impl Loads {
+    /// The results of SEC007. `ports`: what servers get beside messages; `asked`: the number of requests to those
+    /// that get some; `is_heard`: packets of this server were recorded.
+    pub(super) fn review_others(
+        &self,
+        ports: Map<Socket, PortLoad>,
+        asked: &Map<Socket, u64>,
+        is_heard: impl Fn(SocketAddr) -> bool,
+        breaches: &mut Vec<CrossFlowBreach>,
+        kept: &mut Vec<KeptRule>,
+    ) {
+        let mut hosts: BTreeMap<IpAddr, BTreeMap<SocketAddr, PortLoad>> = BTreeMap::new();
+        for (port, load) in ports {
+            hosts.entry(port.0.ip()).or_default().insert(port.0, load);
+        }
+        let mut flooded = Vec::new();
+        for (host, mut ports) in hosts {
+            let alone = ports.iter_mut().filter_map(|(port, load)| self.flood(*port, load));
+            let before = flooded.len();
+            flooded.extend(alone);
+            if flooded.len() == before {
+                flooded.extend(self.flood_of_host(host, ports));
+            }
+        }
+        // They are sorted by host and port.
+        let is_flooded = |server: &Socket| {
+            flooded.binary_search_by_key(&server.0, |flood: &PacketFlood| flood.server).is_ok()
+        };
+        let checked = asked.iter().filter(|(_, asked)| **asked >= CHECKED_FROM);
+        let times = checked.filter(|(server, _)| !is_flooded(server)).count() as u64;
+        kept.extend((times > 0).then_some(KeptRule { rule: &SEC007, server: None, times }));
+        breaches.extend(flooded.into_iter().map(|flood| {
+            // Otherwise, it is traffic in one direction, of players or of an attack.
+            let is_proven = !flood.may_be_players || is_heard(flood.server);
+            let evidence = Evidence { lost: !is_proven, ..Evidence::default() };
+            let detail = Detail::Text(flood.detail);
+            CrossFlowBreach {
+                attack: is_proven.then_some(flood.attack),
+                ..CrossFlowBreach::of(&SEC007, evidence, flood.first, Role::Client, detail)
+            }
+        }));
+    }
+
+    /// A port that is flooded by itself.
+    fn flood(&self, server: SocketAddr, load: &mut PortLoad) -> Option<PacketFlood> {
+        self.flood_of(server, load, server.to_string(), [FLOODED, "it sends"])
+    }
+
+    /// Ports of which none is flooded by itself, together.
+    fn flood_of_host(
+        &self,
+        host: IpAddr,
+        ports: BTreeMap<SocketAddr, PortLoad>,
+    ) -> Option<PacketFlood> {
+        let mut each = ports.into_iter().filter(|(_, load)| load.is_one_way());
+        let (server, mut all) = each.next()?;
+        let mut count = 1;
+        for (_, load) in each {
+            all.add(load, self.terms());
+            count += 1;
+        }
+        if count < TOGETHER {
+            return None;
+        }
+        self.flood_of(
+            server,
+            &mut all,
+            format!("{count} ports of {host}"),
+            ["are flooded", "they send"],
+        )
+    }
+
+    fn flood_of(
+        &self,
+        server: SocketAddr,
+        load: &mut PortLoad,
+        target: String,
+        [suffers, sends]: [&'static str; 2],
+    ) -> Option<PacketFlood> {
+        let [rate, seconds] = self.rate_of_flood(&mut load.rate).filter(|_| load.is_one_way())?;
+        let kinds =
+            load.kinds.iter().map(|(name, count)| counted(*count as usize, &plural(name.0)));
+        let (sources, kinds) = (load.sources.count(), Vec::from_iter(kinds).join(", "));
+        let sent = counted(load.sent as usize, "packet");
+        let detail = format!(
+            "up to {rate} packets a second over {seconds} s to {target}, from {sources}: {kinds}; \
+             {sends} {sent}"
+        );
+        let may_be_players = load.sent == 0 && load.may_be_players(rate);
+        let attack = AttackOn { sources, target, suffers: Some(suffers) };
+        Some(PacketFlood { server, first: load.first?, attack, detail, may_be_players })
+    }
+}
+
+/// Both forms of the name of a packet, for [`counted`].
+fn plural(name: &str) -> String {
+    match name.split_once(" of ") {
+        Some((name, of)) => format!("{name} of {of}/{name}s of {of}"),
+        None => format!("{name}/{name}s"),
+    }
+}
