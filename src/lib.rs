@@ -72,6 +72,7 @@ pub mod limits;
 #[cfg(feature = "live")]
 #[doc(hidden)]
 pub mod live;
+pub mod message;
 #[cfg(feature = "cli")]
 mod metrics;
 #[doc(hidden)]

@@ -6,14 +6,15 @@ use std::hint::black_box;
 
 use captures::bulk::Input;
 use dissectors::kit::{
-    Budget, FlowFacts, Framed, Message, Payload, Piece, Reply, RuleResults, Settings, Side, Sink,
-    Transport, Tree, Unread,
+    Budget, Framed, Message, Payload, Piece, Reply, RuleResults, Settings, Sink, Transport, Tree,
+    Unread,
 };
 use dissectors::ledger::LedgerSettings;
 use dissectors::{Id, SharedStates};
 use gamewire::capture::{self, Event};
 use gamewire::check::{Checker, Selection};
 use gamewire::flows::{FlowKey, FlowTable};
+use gamewire::message::{Checked, MessageRef};
 use gamewire::net::{Outcome, decode};
 use gamewire::report::json::Json;
 use gamewire::report::{Envelope, Report};
@@ -168,39 +169,12 @@ fn speak(
             };
             let (bytes, after) = rest.split_at(length);
             let piece = Piece { at: 0, length: length as u32, frame: said.frame, offset: 42 };
-            let payload = payload(conversation, &flow, said, bytes, std::slice::from_ref(&piece));
+            let payload = flow.payload(said.side, bytes, std::slice::from_ref(&piece));
+            let payload = Payload { frame: said.frame, time: said.time, ..payload };
             state.message(shared, &flow, settings, budget, &payload, writer);
             writer.clear();
             rest = after;
         }
-    }
-}
-
-fn payload<'a>(
-    conversation: &Conversation,
-    flow: &FlowFacts,
-    said: &inputs::Said,
-    bytes: &'a [u8],
-    pieces: &'a [Piece],
-) -> Payload<'a> {
-    let (from, to) = match said.side {
-        Side::First => (flow.ends[0], flow.ends[1]),
-        Side::Second => (flow.ends[1], flow.ends[0]),
-    };
-    Payload {
-        bytes,
-        pieces,
-        inflated: false,
-        headers: 0,
-        frame: said.frame,
-        time: said.time,
-        side: said.side,
-        from,
-        to,
-        flow: flow.number,
-        transport: conversation.transport,
-        lost: false,
-        hash: None,
     }
 }
 
@@ -225,19 +199,15 @@ impl Sink for Writer {
         self.messages += 1;
         if let Some(json) = &mut self.json {
             self.text.clear();
-            let envelope = Envelope {
-                info: self.id.info(),
-                message,
-                payload,
-                tree: self.tree.view(),
-                findings: &self.results.findings,
-                findings_left_out: 0,
-                digits: 6,
+            let message = MessageRef {
+                protocol: Some(self.id),
+                kind: Some(message),
+                tree: Some(self.tree.view()),
                 reply: self.reply.as_ref(),
-                copy_of: None,
-                exchange: Default::default(),
-                via: None,
+                checked: Checked { findings: &self.results.findings, ..Checked::default() },
+                ..MessageRef::undecoded(*payload)
             };
+            let envelope = Envelope { message, digits: 6, exchange: Default::default(), via: None };
             json.message(&envelope, &mut self.text);
             black_box(&self.text);
         }

@@ -1,32 +1,13 @@
 //! One finding with everything that reports show.
 
 use std::cell::OnceCell;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
-use dissectors::kit::{
-    Finding, Message, Payload, Reply, Role, Rule, Severity, Side, Time, Transport, TreeView,
-    Verdict,
-};
+use dissectors::kit::{Finding, Payload, Role, Rule, Severity, Side, Time, Verdict};
 use dissectors::ledger::AttackOn;
 
-use crate::session::{FlowContext, MessageEvent};
-
-/// The payload for findings that are not about a message.
-pub(super) const NO_MESSAGE: Payload<'static> = Payload {
-    bytes: &[],
-    pieces: &[],
-    inflated: false,
-    headers: 0,
-    frame: 0,
-    time: Time(0),
-    side: Side::First,
-    from: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
-    to: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
-    flow: 0,
-    transport: Transport::Udp,
-    lost: false,
-    hash: None,
-};
+use crate::message::MessageRef;
+use crate::session::FlowContext;
 
 /// Number of bytes shown before and after the bytes in question.
 const AROUND: usize = 8;
@@ -97,25 +78,26 @@ pub struct Excerpt {
 
 /// The current message, which findings may be about.
 pub(super) struct CurrentMessage<'m> {
-    pub(super) message: &'static Message,
-    pub(super) payload: &'m Payload<'m>,
-    pub(super) tree: Option<TreeView<'m>>,
-    pub(super) reply: Option<&'m Reply>,
+    pub(super) message: MessageRef<'m>,
     /// The packets that carried it, as findings name them, and the number of those left out.
     /// Cached, since a message of very many packets may have very many findings.
     frames: OnceCell<(Vec<u64>, u32)>,
 }
 
 impl<'m> CurrentMessage<'m> {
-    pub(super) fn of(m: &MessageEvent<'m>, payload: &'m Payload<'m>) -> CurrentMessage<'m> {
-        let (message, tree, reply) = (m.message(), m.tree(), m.reply());
-        CurrentMessage { message, payload, tree, reply, frames: OnceCell::new() }
+    pub(super) fn of(message: MessageRef<'m>) -> CurrentMessage<'m> {
+        CurrentMessage { message, frames: OnceCell::new() }
+    }
+
+    /// The side that sends it, and what it is by that.
+    pub(super) fn speaks(&self) -> Option<(Side, Role)> {
+        Some((self.message.payload.side, self.message.kind?.speaker))
     }
 
     fn frames(&self) -> (Vec<u64>, u32) {
         let named = || {
             let mut frames = Vec::new();
-            self.payload.frames(&mut frames);
+            self.message.payload.frames(&mut frames);
             let left_out = frames.len().saturating_sub(FRAMES + 1);
             if left_out > 0 {
                 frames.drain(FRAMES..FRAMES + left_out);
@@ -134,11 +116,11 @@ impl ReportedFinding {
         flow_context: &FlowContext,
         current: Option<&CurrentMessage<'_>>,
     ) -> ReportedFinding {
-        let speaks = current.map(|it| (it.payload.side, it.message.speaker));
+        let speaks = current.and_then(CurrentMessage::speaks);
         let current = current.filter(|_| finding.mark.is_none());
-        let (payload, message) = (current.map(|it| it.payload), current.map(|it| it.message));
+        let payload = current.map(|it| &it.message.payload);
         let ((frames, frames_left_out), time, side) = match (current, finding.mark) {
-            (Some(it), _) => (it.frames(), it.payload.time, it.payload.side),
+            (Some(it), _) => (it.frames(), it.message.payload.time, it.message.payload.side),
             (None, Some(mark)) => ((named(mark.frame), 0), mark.time, mark.side),
             (None, None) => ((Vec::new(), 0), Time(0), Side::First),
         };
@@ -157,7 +139,7 @@ impl ReportedFinding {
             digits: flow_context.digits,
             detail: finding.detail.clone(),
             protocol: flow_context.protocol.map_or("", |id| id.info().id),
-            message: message.map_or("", |message| message.name),
+            message: current.map_or("", |it| it.message.name()),
             offset: finding.span.start,
             length: finding.span.len(),
             file_offset: payload
@@ -209,7 +191,7 @@ impl ReportedFinding {
 
 /// The kind of party at fault for a message of one side, and the party itself. `speaks`: the side that sends the
 /// current message, and what it is by that.
-pub(super) fn at_fault(
+fn at_fault(
     rule: &Rule,
     sender: Side,
     flow_context: &FlowContext,
@@ -228,6 +210,18 @@ pub(super) fn at_fault(
     let side = party(rule.who, sender, roles);
     let plays = side.and_then(|side| roles[side.index()]).filter(|_| rule.who == Role::Any);
     (plays.unwrap_or(rule.who), side.map(|side| flow_context.flow.ends[side.index()]))
+}
+
+/// The same for results about an earlier message of a side, or else about the current message.
+pub(super) fn at_fault_by(
+    rule: &Rule,
+    side: Option<Side>,
+    flow_context: &FlowContext,
+    current: Option<&CurrentMessage<'_>>,
+) -> Option<(Role, Option<SocketAddr>)> {
+    let current = current.filter(|_| side.is_none());
+    let sender = side.or(current.map(|it| it.message.payload.side))?;
+    Some(at_fault(rule, sender, flow_context, current.and_then(CurrentMessage::speaks)))
 }
 
 /// The client of a flow whose messages do not show it: the end without a port of the protocol.
@@ -286,34 +280,19 @@ fn excerpt(bytes: &[u8], start: usize, end: usize) -> Excerpt {
 
 #[cfg(test)]
 mod tests {
-    use dissectors::a2s::A2s;
-    use dissectors::kit::{Piece, Protocol, Transport};
+    use dissectors::kit::Piece;
 
     use super::*;
 
     #[test]
     fn of_very_many_packets_the_first_are_named_and_the_last() {
-        let end = |port| SocketAddr::from(([192, 0, 2, 1], port));
         let named = |packets: u64| {
             let piece = |at: u64| Piece { at: at as u32, length: 1, frame: 2 * at + 1, offset: 42 };
             let pieces = Vec::from_iter((0..packets).rev().map(piece));
-            let payload = Payload {
-                bytes: &[],
-                pieces: &pieces,
-                inflated: false,
-                headers: 0,
-                frame: 2 * packets + 1,
-                time: Time(0),
-                side: Side::First,
-                from: end(1),
-                to: end(2),
-                flow: 1,
-                transport: Transport::Tcp,
-                lost: false,
-                hash: None,
-            };
-            let (message, frames) = (A2s::INFO.messages[0], OnceCell::new());
-            CurrentMessage { message, payload: &payload, tree: None, reply: None, frames }.frames()
+            let nowhere = FlowContext::outside(6).flow;
+            let payload = nowhere.payload(Side::First, &[], &pieces);
+            let payload = Payload { frame: 2 * packets + 1, ..payload };
+            CurrentMessage::of(MessageRef::undecoded(payload)).frames()
         };
         assert_eq!(named(0), (vec![1], 0));
         assert_eq!(named(2), (vec![1, 3, 5], 0));

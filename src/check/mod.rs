@@ -17,14 +17,15 @@ use std::collections::BTreeSet;
 
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Finding, NeededEvidence, Payload, Role, Rule, RuleResults, Settings, Severity,
-    Side, Sink, Verdict,
+    CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleResults,
+    Settings, Severity, Side, Sink, Verdict,
 };
 use dissectors::ledger::{AttackOn, Ledger, LedgerSettings, Listed, seems_lossy};
 use dissectors::net_rules::{NET009, NET011};
 
 use crate::capture::Packets;
-use crate::filter::{Filter, Subject};
+use crate::filter::Filter;
+use crate::message::MessageRef;
 use crate::session::{
     self, Checked, Decoder, Event, FieldLimits, Findings, FlowContext, LeftOut, MessageEvent,
     Messages, Options, PassedRule, Passes, Totals, Traffic,
@@ -34,7 +35,7 @@ pub use crate::session::ExchangeCounts;
 pub use baseline::{Baseline, BaselineError, Baselined};
 #[doc(hidden)]
 pub use fingerprint::Fingerprint;
-use found::{CurrentMessage, NO_MESSAGE};
+use found::CurrentMessage;
 pub use found::{Excerpt, ReportedFinding};
 pub use ignores::{Ignore, Ignores};
 #[doc(hidden)]
@@ -200,8 +201,8 @@ impl Checker {
         if let Some(host) = self.selection.host.filter(|_| context.copy_of.is_none()) {
             self.hosts.look_for(host, m.ends());
         }
-        let payload = m.payload();
-        self.checked(&m.checked(), context, Some(&CurrentMessage::of(m, &payload)));
+        let message = m.to_ref();
+        self.checked(&message.checked, context, Some(&CurrentMessage::of(message)));
     }
 
     /// Findings and passes of the current message, or of an earlier one.
@@ -219,8 +220,7 @@ impl Checker {
         }
         for left_out in checked.left_out {
             if self.selection.has(left_out.rule) {
-                self.leave_out(left_out.rule, left_out.verdict, left_out.times);
-                self.count_left_out(left_out, context, current);
+                self.leave_out(left_out, context, current);
             }
         }
     }
@@ -372,10 +372,7 @@ impl Checker {
         }
         // There may be very many: only as much work is done for each as needed.
         if self.is_full(finding.rule, finding.verdict) {
-            let (side, times) = (finding.mark.map(|mark| mark.side), 1);
-            let left_out = LeftOut { rule: finding.rule, verdict: finding.verdict, side, times };
-            self.count_left_out(&left_out, context, current);
-            return self.leave_out(finding.rule, finding.verdict, 1);
+            return self.leave_out(&LeftOut::of(finding), context, current);
         }
         let found = ReportedFinding::of(finding, context, current);
         let found = ReportedFinding { attack: attack.cloned(), ..found };
@@ -408,26 +405,26 @@ impl Checker {
         current: Option<&CurrentMessage<'_>>,
     ) -> bool {
         let Some(filter) = &self.selection.filter else { return true };
-        let (flow, current) = (&context.flow, current.filter(|_| finding.mark.is_none()));
-        let past = finding.mark.map(|mark| {
-            let [from, to] = flow.ends_from(mark.side);
-            Payload { frame: mark.frame, time: mark.time, side: mark.side, from, to, ..NO_MESSAGE }
-        });
-        let payload = match (current, past) {
-            (Some(current), _) => *current.payload,
-            (None, Some(past)) => past,
-            (None, None) => NO_MESSAGE,
+        let message = match (current, finding.mark) {
+            (Some(current), None) => current.message,
+            (_, mark) => {
+                let (protocol, flow) = (context.protocol, &context.flow);
+                let payload = match mark {
+                    Some(Mark { frame, time, side, .. }) => {
+                        Payload { frame, time, ..flow.payload(side, &[], &[]) }
+                    }
+                    None => {
+                        let ends = FlowContext::outside(context.digits).flow.ends;
+                        FlowFacts { ends, ..*flow }.payload(Side::First, &[], &[])
+                    }
+                };
+                MessageRef { protocol, ..MessageRef::undecoded(payload) }
+            }
         };
-        let (number, transport) = (flow.number, flow.transport);
-        filter.matches(&Subject {
-            protocol: context.protocol,
-            message: current.map(|current| current.message),
-            payload: &Payload { flow: number, transport, ..payload },
-            tree: current.and_then(|current| current.tree),
-            reply: current.and_then(|current| current.reply),
-            copy_of: context.copy_of.filter(|_| current.is_some()),
-            broken: &|see| see(finding.rule, finding.severity),
-        })
+        // The filter is about this finding alone, and selects it also if it is inconclusive.
+        let left_out = &[LeftOut { verdict: Verdict::Fail, ..LeftOut::of(finding) }];
+        let checked = Checked { left_out, ..Checked::default() };
+        filter.matches(&MessageRef { checked, ..message })
     }
 
     /// Counts a finding. Returns whether to keep it.
@@ -444,12 +441,6 @@ impl Checker {
         self.kept[rule.code.index()][verdict as usize] >= KEPT && !self.selection.weighs_each()
     }
 
-    /// Counts findings that are not kept.
-    fn leave_out(&mut self, rule: &Rule, verdict: Verdict, times: u64) {
-        self.kept[rule.code.index()][verdict as usize] += times;
-        self.left_out += times;
-    }
-
     /// Counts a breach that is left out anyway, without its text. Returns whether it is.
     fn leaves_out(
         &mut self,
@@ -462,9 +453,9 @@ impl Checker {
         let is_full = self.is_full(rule, verdict);
         if is_full {
             self.results.count_broken(rule, verdict);
-            self.leave_out(rule, verdict, 1);
-            let left_out = LeftOut { rule, verdict, side: Some(side), times: 1 };
-            self.count_left_out(&left_out, context, None);
+            let severity = self.results.severity(rule, verdict);
+            let left_out = LeftOut { rule, verdict, severity, side: Some(side), times: 1 };
+            self.leave_out(&left_out, context, None);
         }
         is_full
     }
@@ -477,16 +468,8 @@ impl Checker {
         current: Option<&CurrentMessage<'_>>,
     ) {
         let &PassedRule { rule, side, times } = passes;
-        let current = current.filter(|_| side.is_none());
-        let (who, party) = match side.or(current.map(|it| it.payload.side)) {
-            Some(side) => found::at_fault(
-                rule,
-                side,
-                context,
-                current.map(|it| (it.payload.side, it.message.speaker)),
-            ),
-            None => (rule.who, None),
-        };
+        let at_fault = found::at_fault_by(rule, side, context, current);
+        let (who, party) = at_fault.unwrap_or((rule.who, None));
         if self.selection.asks_for(who, party) {
             self.results.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
         }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{Code, Map, Role, Rule, Verdict};
 
-use super::found::{CurrentMessage, at_fault};
+use super::found::{CurrentMessage, at_fault_by};
 use super::{Checker, ReportedFinding};
 use crate::session::{FlowContext, LeftOut};
 
@@ -108,20 +108,20 @@ impl Checker {
         }
     }
 
-    /// Counts findings that are not kept, for the party at fault.
-    pub(super) fn count_left_out(
+    /// Counts findings that are not kept, also for the party at fault.
+    pub(super) fn leave_out(
         &mut self,
         left_out: &LeftOut,
         context: &FlowContext,
         current: Option<&CurrentMessage<'_>>,
     ) {
-        let &LeftOut { rule, verdict, side, times } = left_out;
-        let message = current.filter(|_| side.is_none());
-        let side = side.or(message.map(|it| it.payload.side));
-        let Some(side) = side.filter(|_| verdict != Verdict::Inconclusive) else { return };
-        let (who, party) =
-            at_fault(rule, side, context, message.map(|it| (it.payload.side, it.message.speaker)));
-        if let Some(party) = Party::new(who, party) {
+        let &LeftOut { rule, verdict, side, times, .. } = left_out;
+        self.kept[rule.code.index()][verdict as usize] += times;
+        self.left_out += times;
+        if verdict != Verdict::Inconclusive
+            && let Some((who, party)) = at_fault_by(rule, side, context, current)
+            && let Some(party) = Party::new(who, party)
+        {
             self.parties.count(key(rule, verdict, party), times);
         }
     }

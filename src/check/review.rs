@@ -10,7 +10,7 @@ use dissectors::ledger::{CrossFlowBreach, KeptRule, Ledger};
 use dissectors::net_rules::{NET001, NET010, NET011, NET012, NET014};
 
 use super::{Checker, VerdictCounts};
-use crate::session::{FlowContext, HeardServer, Totals, Unanswered};
+use crate::session::{FlowContext, HeardServer, LeftOut, Totals, Unanswered};
 
 impl Checker {
     /// Checks the rules that only all flows together can break. Returns how many responses of servers that are asked
@@ -66,7 +66,9 @@ impl Checker {
             let verdict = self.results.verdict(rule, Some(evidence));
             (0..times).for_each(|_| self.results.count_broken(rule, verdict));
             if self.selection.has(rule) {
-                self.leave_out(rule, verdict, times);
+                let severity = self.results.severity(rule, verdict);
+                let left_out = LeftOut { rule, verdict, severity, side: None, times };
+                self.leave_out(&left_out, &FlowContext::outside(6), None);
             }
         }
         review.orphans

@@ -170,16 +170,16 @@ impl DissectConsumer<'_> {
 
     fn message(&mut self, m: &MessageEvent<'_>) {
         let (payload, tunnels) = (m.payload(), m.context().tunnels);
-        let Some(envelope) = Envelope::of(m, &payload) else { return };
+        let Some(envelope) = Envelope::of(m) else { return };
         let via = (!tunnels.is_empty()).then_some(&tunnels as &dyn fmt::Display);
         let mut room = Vec::new();
-        let envelope = match self.how.is_brief() {
-            true => envelope.brief(m.length(), &mut room),
-            false => envelope,
+        let message = match self.how.is_brief() {
+            true => envelope.message.brief(&mut room),
+            false => envelope.message,
         };
         let mut certain = Vec::new();
-        let findings = self.strays.certain(payload.frame, envelope.findings, &mut certain);
-        let envelope = Envelope { via, findings, ..envelope };
+        let findings = self.strays.certain(payload.frame, message.checked.findings, &mut certain);
+        let envelope = Envelope { message, via, ..envelope }.with_findings(findings);
         self.report.heading(payload.time, &mut self.text.bytes);
         let end = self.report.message(&envelope, &mut self.text.bytes);
         self.text.push(payload.frame, end, payload.time);

@@ -21,7 +21,7 @@ use crate::filter::Filter;
 use crate::live::LaterOutput;
 use crate::net::{self, Outcome};
 use crate::output_file::OutputFile;
-use crate::report::{Envelope, text};
+use crate::report::text;
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
 use crate::text::escaped;
 
@@ -140,9 +140,11 @@ impl<'c, C: Consumer> ExtractConsumer<'c, C> {
         let Some(chosen) = self.chosen.last_mut().filter(|_| wanted) else { return };
         self.messages += 1;
         chosen.add(&payload);
-        let envelope = if self.annotate { Envelope::of(m, &payload) } else { None };
-        let Some(envelope) = envelope else { return };
-        let comment = text::comment(&envelope);
+        let message = m.to_ref();
+        if !self.annotate || message.tree.is_none() {
+            return;
+        }
+        let comment = text::comment(&message);
         self.bytes += comment.len();
         if self.bytes > COMMENTS {
             self.left_out += 1;

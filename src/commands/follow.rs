@@ -116,13 +116,11 @@ impl Consumer for FollowConsumer<'_> {
                 let payload = message.payload();
                 if self.filter.as_ref().is_some_and(|filter| !message.is_wanted(filter)) {
                     self.ladder.exchange(message.exchange(), message.reply(), &payload);
-                } else if let Some(envelope) = Envelope::of(message, &payload) {
-                    let mut certain = Vec::new();
-                    let findings =
-                        self.strays.certain(payload.frame, envelope.findings, &mut certain);
-                    let envelope = Envelope { findings, ..envelope };
+                } else if let Some(envelope) = Envelope::of(message) {
+                    let (findings, mut room) = (message.checked().findings, Vec::new());
+                    let certain = self.strays.certain(payload.frame, findings, &mut room);
                     self.has_selected = true;
-                    self.ladder.message(&envelope);
+                    self.ladder.message(&envelope.with_findings(certain));
                     self.segments.message(&payload);
                 }
             }

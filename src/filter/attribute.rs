@@ -1,10 +1,10 @@
 //! Attributes of messages, which are not fields: frame, time, addresses, request, broken rules.
 
-use dissectors::kit::{Rule, Severity, Transport};
+use dissectors::kit::Transport;
 
-use super::Subject;
 use super::literal::{Measure, Number};
 use super::value::Value;
+use crate::message::MessageRef;
 
 /// An attribute of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +71,10 @@ impl Attribute {
     /// Passes a message's values of it to `see`, until that returns true. Returns whether it did.
     pub(super) fn each_value(
         self,
-        subject: &Subject<'_>,
+        subject: &MessageRef<'_>,
         see: &mut dyn FnMut(Value<'_>) -> bool,
     ) -> bool {
-        let (payload, reply) = (subject.payload, subject.reply);
+        let (payload, reply) = (&subject.payload, subject.reply);
         let is_udp = payload.transport == Transport::Udp;
         let ends = [payload.from, payload.to];
         match self {
@@ -105,11 +105,11 @@ impl Attribute {
                 subject.protocol.is_some_and(|id| see(Value::Word(id.info().id)))
             }
             Attribute::Message => {
-                subject.message.is_some_and(|message| see(Value::Word(message.name)))
+                subject.kind.is_some_and(|message| see(Value::Word(message.name)))
             }
-            Attribute::Rule => each_broken(subject, &mut |rule, _| see(Value::Rule(rule.code))),
+            Attribute::Rule => subject.checked.broken().any(|it| see(Value::Rule(it.rule.code))),
             Attribute::Severity => {
-                each_broken(subject, &mut |_, severity| see(Value::Severity(severity)))
+                subject.checked.broken().any(|it| see(Value::Severity(it.severity)))
             }
             Attribute::Udp => is_udp && see(Value::Word("udp")),
             Attribute::Tcp => !is_udp && see(Value::Word("tcp")),
@@ -131,16 +131,6 @@ impl Attribute {
             Attribute::TcpDestinationPort => !is_udp && see(count(payload.to.port())),
         }
     }
-}
-
-/// Passes the rules that a message broke to `see`, until that returns true. Returns whether it did.
-fn each_broken(
-    subject: &Subject<'_>,
-    see: &mut dyn FnMut(&'static Rule, Severity) -> bool,
-) -> bool {
-    let mut is_enough = false;
-    (subject.broken)(&mut |rule, severity| is_enough = is_enough || see(rule, severity));
-    is_enough
 }
 
 fn count<'v>(number: impl Into<u64>) -> Value<'v> {

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Subject;
 use super::attribute::{ATTRIBUTES, Attribute};
 use super::evaluate;
 use super::literal::Number;
 use super::names::{self, Meanings};
 use super::syntax::written;
 use super::value::Value;
+use crate::message::MessageRef;
 
 /// A column of a table: a field of messages, or an attribute.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl Column {
     }
 
     /// Passes a message's values to `see`.
-    pub fn values(&self, subject: &Subject<'_>, see: &mut dyn FnMut(&Value<'_>)) {
+    pub fn values(&self, subject: &MessageRef<'_>, see: &mut dyn FnMut(&Value<'_>)) {
         let number = |frame: u64| Value::Number(Number::Whole(frame.into()));
         match self.meanings.attribute {
             // The same value as in JSON.

@@ -4,16 +4,16 @@ use std::cmp::Ordering;
 
 use dissectors::kit::{Kind, Message, Node as FieldNode, Place, TreeView};
 
-use super::Subject;
 use super::attribute::Attribute;
 use super::compile::{Compiled, Node, Predicate};
 use super::literal::{Number, Operand};
 use super::names::{Meanings, Source, Step};
 use super::syntax::Comparison;
 use super::value::Value;
+use crate::message::MessageRef;
 
 impl Node {
-    pub(super) fn matches(&self, subject: &Subject<'_>) -> bool {
+    pub(super) fn matches(&self, subject: &MessageRef<'_>) -> bool {
         match self {
             Node::Or(nodes) => nodes.iter().any(|node| node.matches(subject)),
             Node::And(nodes) => nodes.iter().all(|node| node.matches(subject)),
@@ -27,7 +27,7 @@ impl Node {
 impl Node {
     /// The result for a message that is only partly known; `None` if it depends on the rest. There is one
     /// subject for each end as the sender.
-    pub(super) fn decide(&self, each_way: &[Subject<'_>; 2]) -> Option<bool> {
+    pub(super) fn decide(&self, each_way: &[MessageRef<'_>; 2]) -> Option<bool> {
         // Whether the result of any of them is `so`; `None` if that depends on an unknown one.
         let any = |nodes: &[Node], so: bool| {
             let mut known = true;
@@ -73,7 +73,7 @@ impl SeenValues<'_> {
 /// Passes all values that a message has under a path to `see`.
 pub(super) fn values(
     meanings: &Meanings,
-    subject: &Subject<'_>,
+    subject: &MessageRef<'_>,
     see: &mut dyn FnMut(Value<'_>) -> bool,
 ) {
     each(meanings.attribute.map(|(attribute, _)| attribute), &meanings.fields, subject, see);
@@ -83,13 +83,13 @@ pub(super) fn values(
 fn each(
     attribute: Option<Attribute>,
     fields: &[Source],
-    subject: &Subject<'_>,
+    subject: &MessageRef<'_>,
     see: &mut dyn FnMut(Value<'_>) -> bool,
 ) {
     if attribute.is_some_and(|attribute| attribute.each_value(subject, see)) {
         return;
     }
-    let (Some(message), Some(tree)) = (subject.message, subject.tree) else { return };
+    let (Some(message), Some(tree)) = (subject.kind, subject.tree) else { return };
     let walk = Walk { tree, payload: subject.payload.bytes };
     for field in fields.iter().filter(|field| std::ptr::eq(field.message, message)) {
         if walk.below(None, &field.steps, see) {
@@ -99,8 +99,8 @@ fn each(
 }
 
 impl Compiled {
-    fn decide(&self, each_way: &[Subject<'_>; 2]) -> Option<bool> {
-        let [Subject { protocol, message, .. }, _] = each_way;
+    fn decide(&self, each_way: &[MessageRef<'_>; 2]) -> Option<bool> {
+        let [MessageRef { protocol, kind: message, .. }, _] = each_way;
         let may_have = |field: &Source| match message {
             Some(message) => std::ptr::eq(field.message, *message),
             None => protocol.is_none_or(|protocol| field.protocol == protocol),
@@ -116,7 +116,7 @@ impl Compiled {
         (one == other).then_some(one)
     }
 
-    fn matches(&self, subject: &Subject<'_>) -> bool {
+    fn matches(&self, subject: &MessageRef<'_>) -> bool {
         match &self.predicate {
             Predicate::Protocols(ids) => {
                 let is = subject.protocol.map(|id| ids.contains(&id));
@@ -126,12 +126,12 @@ impl Compiled {
                 let is = |message: &'static Message| {
                     messages.iter().any(|it| std::ptr::eq(*it, message))
                 };
-                return subject.message.map(is).is_some_and(|is| is != self.is_none);
+                return subject.kind.map(is).is_some_and(|is| is != self.is_none);
             }
             Predicate::Present => {
                 let is_protocol = self.protocol.is_some() && self.protocol == subject.protocol;
                 let is =
-                    |message: &Message| subject.message.is_some_and(|it| std::ptr::eq(it, message));
+                    |message: &Message| subject.kind.is_some_and(|it| std::ptr::eq(it, message));
                 if is_protocol || self.message.is_some_and(is) {
                     return true;
                 }

@@ -20,7 +20,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use dissectors::Id;
-use dissectors::kit::{FlowFacts, Message, Payload, Reply, Rule, Severity, Side, TreeView};
+use dissectors::kit::{FlowFacts, Message, Side};
+
+use crate::message::MessageRef;
 
 #[doc(hidden)]
 pub use column::Column;
@@ -52,42 +54,6 @@ pub struct Filter {
     needs_ends: bool,
 }
 
-/// A message that a filter is applied to; an earlier one has no `tree`.
-#[derive(Clone, Copy)]
-#[doc(hidden)]
-pub struct Subject<'a> {
-    /// Its protocol.
-    pub protocol: Option<Id>,
-    /// The message of the protocol.
-    pub message: Option<&'static Message>,
-    /// Its packets, ends and time.
-    pub payload: &'a Payload<'a>,
-    /// Its fields, if known.
-    pub tree: Option<TreeView<'a>>,
-    /// The request that it responds to.
-    pub reply: Option<&'a Reply>,
-    /// The packet that it is a copy of.
-    pub copy_of: Option<u64>,
-    /// The rules that it broke, and their severities.
-    pub broken: &'a Broken<'a>,
-}
-
-/// The known properties of a message before it is decoded.
-#[derive(Clone, Copy)]
-#[doc(hidden)]
-pub struct UndecodedMessage<'a> {
-    /// Its protocol.
-    pub protocol: Option<Id>,
-    /// Its flow.
-    pub flow: &'a FlowFacts,
-    /// The message, if known.
-    pub message: Option<&'static Message>,
-}
-
-/// Passes broken rules and their severities to a function.
-#[doc(hidden)]
-pub type Broken<'a> = dyn Fn(&mut dyn FnMut(&'static Rule, Severity)) + 'a;
-
 impl Filter {
     fn new(source: Arc<str>, root: compile::Node) -> Filter {
         let needs_ends = root.any(&|test| test.attribute.is_some_and(|it| it.is_of_ends()));
@@ -106,23 +72,21 @@ impl Filter {
     }
 
     /// Whether it matches a message.
-    pub fn matches(&self, subject: &Subject<'_>) -> bool {
-        self.root.matches(subject)
+    pub fn matches(&self, message: &MessageRef<'_>) -> bool {
+        self.root.matches(message)
     }
 
-    /// Whether it matches, if that is already known from the flow, or from the message before its fields
-    /// are read.
-    pub fn decide(&self, known: &UndecodedMessage<'_>) -> Option<bool> {
-        let payloads = Side::BOTH.map(|side| known.flow.payload(side, &[], &[]));
-        let each_way = payloads.each_ref().map(|payload| Subject {
-            protocol: known.protocol,
-            message: known.message,
-            payload,
-            tree: None,
-            reply: None,
-            copy_of: None,
-            broken: &|_| {},
-        });
+    /// Whether it matches all messages of a flow, if that is already known from the protocol, the flow's ends, and
+    /// the kind of message, if that is known.
+    pub fn decide(
+        &self,
+        protocol: Option<Id>,
+        kind: Option<&'static Message>,
+        flow: &FlowFacts,
+    ) -> Option<bool> {
+        let payloads = Side::BOTH.map(|side| flow.payload(side, &[], &[]));
+        let each_way =
+            payloads.map(|payload| MessageRef { protocol, kind, ..MessageRef::undecoded(payload) });
         self.root.decide(&each_way)
     }
 

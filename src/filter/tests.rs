@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use dissectors::Id;
 use dissectors::kit::{FlowFacts, Transport};
 
+use super::Filter;
 use super::syntax::{Comparison, Expression, FieldTest, Literal, Test};
-use super::{Filter, UndecodedMessage};
 
 fn error(source: &str) -> String {
     source.parse::<Filter>().expect_err(source).to_string()
@@ -105,7 +105,7 @@ fn a_filter_may_decide_before_a_message_is_decoded() {
         ("rule == A2S030 or length > 5 or response_time > 1s", None, None, None),
     ] {
         let filter = source.parse::<Filter>().unwrap();
-        let of = |message| filter.decide(&UndecodedMessage { protocol: a2s, flow: &flow, message });
+        let of = |message| filter.decide(a2s, message, &flow);
         assert_eq!([of(None), of(info), of(rules)], [of_flow, of_info, of_rules], "{source}");
     }
 }

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use dissectors::Id;
 use dissectors::kit::Time;
 
-use crate::filter::{Column, Subject, Value};
+use crate::filter::{Column, Value};
 use crate::report::clock::TimeFormatter;
 use crate::report::json::{Escaped, string};
 use crate::report::paint::Paint;
@@ -108,7 +107,7 @@ impl Columns {
         }
     }
 
-    fn object(&mut self, subject: &Subject<'_>, digits: u8, out: &mut Vec<u8>) {
+    fn object(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
         out.push(b'{');
         for (at, column) in self.columns.iter().enumerate() {
             if at > 0 {
@@ -119,10 +118,10 @@ impl Columns {
             out.extend_from_slice(b"\":");
             let (start, mut count) = (out.len(), 0);
             let stamp = &mut self.stamp;
-            column.values(subject, &mut |value| {
+            column.values(&m.message, &mut |value| {
                 if !matches!(value, Value::Presence) {
                     out.extend_from_slice(if count > 0 { b"," } else { b"" });
-                    json(value, digits, stamp, out);
+                    json(value, m.digits, stamp, out);
                     count += 1;
                 }
             });
@@ -144,25 +143,16 @@ impl Columns {
 
 impl Report for Columns {
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
-        let subject = Subject {
-            protocol: Id::ALL.iter().copied().find(|id| std::ptr::eq(id.info(), m.info)),
-            message: Some(m.message),
-            payload: m.payload,
-            tree: Some(m.tree),
-            reply: m.reply,
-            copy_of: m.copy_of,
-            broken: &|see| m.findings.iter().for_each(|it| see(it.rule, it.severity)),
-        };
-        if self.layout == TableLayout::Ndjson {
-            self.object(&subject, m.digits, out);
-            self.stamp.seen(m.payload.time);
+        let (layout, time) = (self.layout, m.message.payload.time);
+        if layout == TableLayout::Ndjson {
+            self.object(m, out);
+            self.stamp.seen(time);
             return out.len();
         }
-        let layout = self.layout;
         for (cell, column) in self.cells.iter_mut().zip(&self.columns) {
             cell.clear();
             let stamp = &mut self.stamp;
-            column.values(&subject, &mut |value| {
+            column.values(&m.message, &mut |value| {
                 if !matches!(value, Value::Presence) {
                     cell.push_str(if cell.is_empty() { "" } else { "," });
                     match value {
@@ -174,7 +164,7 @@ impl Report for Columns {
                 }
             });
         }
-        self.stamp.seen(m.payload.time);
+        self.stamp.seen(time);
         let mut cells = std::mem::take(&mut self.cells);
         cells.extend(self.capture.clone());
         if !self.laid_out {

@@ -23,6 +23,7 @@ pub(super) use self::visible::line;
 pub(super) use self::write::hex;
 use self::write::ip4;
 pub(crate) use self::write::string;
+use crate::message::MessageRef;
 use crate::report::clock::Clock;
 use crate::report::digits::unsigned;
 use crate::report::view::MessageView;
@@ -57,8 +58,8 @@ impl Json {
     }
 
     /// The tree alone: `,"tree":[...]`.
-    pub(super) fn tree(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
-        let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+    pub(super) fn tree(&mut self, m: &MessageRef<'_>, out: &mut Vec<u8>) {
+        let view = MessageView::of(m);
         let line = std::mem::take(out);
         let scratch = &mut self.scratch;
         let mut projection = Projection { view, scratch, out: line, has_beside: false };
@@ -67,8 +68,8 @@ impl Json {
     }
 
     /// Its fields only: an object. Returns the members next to them as another one, if any.
-    pub(crate) fn fields(&mut self, m: &Envelope<'_>, out: &mut String) -> Option<String> {
-        let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+    pub(crate) fn fields(&mut self, m: &MessageRef<'_>, out: &mut String) -> Option<String> {
+        let view = MessageView::of(m);
         let (line, scratch) = (std::mem::take(out).into_bytes(), &mut self.scratch);
         let mut projection = Projection { view, scratch, out: line, has_beside: false };
         projection.object_of_fields();
@@ -92,7 +93,7 @@ impl Json {
     }
 
     fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
-        let payload = m.payload;
+        let payload = &m.message.payload;
         out.extend_from_slice(b"{\"frame\":");
         let start = out.len();
         unsigned(out, payload.frame);
@@ -114,9 +115,9 @@ impl Json {
         out.extend_from_slice(b"\",\"dst\":\"");
         address(out, payload.to);
         out.extend_from_slice(b"\",\"protocol\":\"");
-        out.extend_from_slice(m.info.id.as_bytes());
+        out.extend_from_slice(m.message.protocol_name().as_bytes());
         out.extend_from_slice(b"\",\"message\":\"");
-        out.extend_from_slice(m.message.name.as_bytes());
+        out.extend_from_slice(m.message.name().as_bytes());
         out.push(b'"');
         if let Some(via) = m.via {
             out.extend_from_slice(b",\"via\":\"");
@@ -130,7 +131,7 @@ impl Report for Json {
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
         self.head(m, out);
         request(m, out);
-        let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+        let view = MessageView::of(&m.message);
         let line = std::mem::take(out);
         let mut projection =
             Projection { view, scratch: &mut self.scratch, out: line, has_beside: false };
@@ -142,21 +143,23 @@ impl Report for Json {
             projection.nodes();
         }
         *out = projection.out;
-        if m.tree.left_out > 0 {
+        if view.tree.left_out > 0 {
             out.extend_from_slice(b",\"fields_left_out\":");
-            unsigned(out, m.tree.left_out.into());
+            unsigned(out, view.tree.left_out.into());
         }
         out.extend_from_slice(b",\"findings\":[");
-        for (index, found) in m.findings.iter().enumerate() {
+        let checked = m.message.checked;
+        for (index, found) in checked.findings.iter().enumerate() {
             if index > 0 {
                 out.push(b',');
             }
             finding(found, out);
         }
         out.push(b']');
-        if m.findings_left_out > 0 {
+        let left_out = checked.findings_left_out();
+        if left_out > 0 {
             out.extend_from_slice(b",\"findings_left_out\":");
-            unsigned(out, m.findings_left_out);
+            unsigned(out, left_out);
         }
         out.extend_from_slice(&self.capture);
         let end = out.len();
@@ -186,8 +189,8 @@ impl Report for Json {
 
 /// The request of a response, and the original of a copy.
 fn request(m: &Envelope<'_>, out: &mut Vec<u8>) {
-    if let Some(reply) = m.reply {
-        let now = m.payload.time;
+    if let Some(reply) = m.message.reply {
+        let now = m.message.payload.time;
         out.extend_from_slice(b",\"request\":");
         unsigned(out, reply.request);
         out.extend_from_slice(b",\"response_time\":");
@@ -201,7 +204,7 @@ fn request(m: &Envelope<'_>, out: &mut Vec<u8>) {
             unsigned(out, reply.tries.into());
         }
     }
-    if let Some(frame) = m.copy_of {
+    if let Some(frame) = m.message.copy_of {
         out.extend_from_slice(b",\"copy_of\":");
         unsigned(out, frame);
     }

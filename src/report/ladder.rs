@@ -9,9 +9,10 @@ mod unanswered;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Map, Message, Payload, Reply, Severity, Time, Transport, Verdict};
+use dissectors::kit::{Map, Message, Payload, Purpose, Reply, Severity, Time, Transport, Verdict};
 
 use super::NO_ANSWER;
+use crate::message::MessageRef;
 use crate::report::{Envelope, comment_parts};
 use crate::session::{ExchangeEffect, IcmpEvent};
 use crate::text::escaped;
@@ -135,17 +136,18 @@ impl Ladder {
 
     /// Adds a message.
     pub fn message(&mut self, m: &Envelope<'_>) {
-        self.exchange(m.exchange, m.reply, m.payload);
+        let (message, payload) = (&m.message, &m.message.payload);
+        self.exchange(m.exchange, message.reply, payload);
         if self.steps.len() >= STEPS {
             self.left_out += 1;
             return;
         }
-        let (payload, same) = (m.payload, m.payload.from.ip() == m.payload.to.ip());
+        let same = payload.from.ip() == payload.to.ip();
         let (from, to) = (self.party(payload.from, same), self.party(payload.to, same));
         let mut frames = Vec::new();
         payload.frames(&mut frames);
-        let (summary, findings) = comment_parts(m);
-        let again = self.again(m);
+        let (summary, findings) = comment_parts(message);
+        let again = self.again(message);
         self.by_frame.insert(payload.frame, self.steps.len());
         self.given_up.entry(payload.flow).or_default();
         self.steps.push(Arrow {
@@ -156,14 +158,14 @@ impl Ladder {
             from,
             to,
             ends: [payload.from, payload.to],
-            protocol: m.info.id,
-            message: m.message.name,
+            protocol: message.protocol_name(),
+            message: message.name(),
             summary,
-            reply: m.reply.map(|reply| (reply.request, payload.time.since(reply.sent))),
-            copy_of: m.copy_of,
+            reply: message.reply.map(|reply| (reply.request, payload.time.since(reply.sent))),
+            copy_of: message.copy_of,
             again,
             // Masters' checks need not be answered.
-            asks: m.message.purpose.begins_exchange(),
+            asks: message.purpose().is_some_and(Purpose::begins_exchange),
             response: None,
             is_unanswered: false,
             flow: payload.flow,
@@ -175,25 +177,23 @@ impl Ladder {
     }
 
     /// For a repeated request, the packet in which it was sent first.
-    fn again(&mut self, m: &Envelope<'_>) -> Option<u64> {
-        let payload = m.payload;
+    fn again(&mut self, m: &MessageRef<'_>) -> Option<u64> {
+        let payload = &m.payload;
         if m.copy_of.is_some() {
             return None;
         }
         self.waiting.remove(&[payload.to, payload.from]);
-        if payload.transport != Transport::Udp || !m.message.purpose.is_request() {
+        let message = m.kind.filter(|kind| kind.purpose.is_request())?;
+        if payload.transport != Transport::Udp {
             return None;
         }
         let latest = self.waiting.get(&[payload.from, payload.to]);
         let is_same =
-            |it: &&OpenRequest| std::ptr::eq(it.message, m.message) && *it.bytes == *payload.bytes;
+            |it: &&OpenRequest| std::ptr::eq(it.message, message) && *it.bytes == *payload.bytes;
         let first = latest.filter(is_same).map(|it| it.frame);
         if first.is_none() {
-            let waiting = OpenRequest {
-                message: m.message,
-                bytes: payload.bytes.into(),
-                frame: payload.frame,
-            };
+            let (bytes, frame) = (payload.bytes.into(), payload.frame);
+            let waiting = OpenRequest { message, bytes, frame };
             self.waiting.insert([payload.from, payload.to], waiting);
         }
         first

@@ -76,32 +76,18 @@ use text::parts as comment_parts;
 
 use std::fmt;
 
-use dissectors::Id;
-use dissectors::kit::{Finding, Info, Message, Node, Payload, Reply, Time, TreeView};
+use dissectors::kit::{Finding, Time};
 
-use crate::session::{ExchangeEffect, IcmpEvent, MessageEvent, UnansweredRequest};
+use crate::message::MessageRef;
+use crate::session::{Checked, ExchangeEffect, IcmpEvent, MessageEvent, UnansweredRequest};
 
-/// One message, for a report.
+/// One message with what only reports show beside it.
 #[derive(Clone, Copy)]
 pub struct Envelope<'a> {
-    /// Its protocol.
-    pub info: &'static Info,
-    /// The message of the protocol.
-    pub message: &'static Message,
-    /// The bytes it was decoded from, and where they were recorded.
-    pub payload: &'a Payload<'a>,
-    /// Its fields.
-    pub tree: TreeView<'a>,
-    /// Its findings.
-    pub findings: &'a [Finding],
-    /// The number of further findings.
-    pub findings_left_out: u64,
+    /// The message.
+    pub message: MessageRef<'a>,
     /// Number of digits of a second in the capture's times: 6, or 9 for anything finer.
     pub digits: u8,
-    /// The request that it answers, where it is a response to one.
-    pub reply: Option<&'a Reply>,
-    /// The original packet, if its datagram is a duplicate.
-    pub copy_of: Option<u64>,
     /// Its effect on the exchanges of its flow.
     pub exchange: ExchangeEffect,
     /// The tunnels that its packets passed through, if any.
@@ -109,47 +95,24 @@ pub struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// A message of a session, with `payload` taken from it; `None`: its fields were not requested.
-    pub fn of(m: &MessageEvent<'a>, payload: &'a Payload<'a>) -> Option<Envelope<'a>> {
-        let (context, checked) = (m.context(), m.checked());
-        Some(Envelope {
-            info: Id::info(context.protocol?),
-            message: m.message(),
-            payload,
-            tree: m.tree()?,
-            findings: checked.findings,
-            findings_left_out: checked.findings_left_out(),
-            digits: context.digits,
-            reply: m.reply(),
-            copy_of: context.copy_of,
-            exchange: m.exchange(),
-            via: None,
-        })
+    /// A message of a session; `None`: its fields were not requested.
+    pub fn of(m: &MessageEvent<'a>) -> Option<Envelope<'a>> {
+        let (message, digits) = (m.to_ref(), m.context().digits);
+        message.tree?;
+        Some(Envelope { message, digits, exchange: m.exchange(), via: None })
+    }
+
+    /// The same message with these findings.
+    #[must_use]
+    pub fn with_findings(self, findings: &'a [Finding]) -> Envelope<'a> {
+        let checked = Checked { findings, ..self.message.checked };
+        Envelope { message: MessageRef { checked, ..self.message }, ..self }
     }
 }
 
 /// The note at a request that was not answered.
 #[cfg(feature = "commands")]
 const NO_ANSWER: &str = "no answer";
-
-/// Number of fields that are shown of any decompressed message.
-const INFLATED: usize = 512;
-
-impl<'a> Envelope<'a> {
-    /// The same message with a limited number of fields, because a few compressed bytes may
-    /// decompress to very many. `length`: its length as sent; `room` stores the remaining fields.
-    #[must_use]
-    pub fn brief<'r>(self, length: u64, room: &'r mut Vec<Node>) -> Envelope<'r>
-    where
-        'a: 'r,
-    {
-        if !self.payload.inflated {
-            return self;
-        }
-        let most = INFLATED.saturating_add(2 * length as usize);
-        Envelope { tree: self.tree.first(most, room), ..self }
-    }
-}
 
 /// One format. Messages come in the order of the capture; their text is appended.
 pub trait Report {

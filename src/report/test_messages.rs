@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use dissectors::kit::{
-    Coverage, Cut, Diagnosis, Endings, Field, Finding, Info, Kind, Message, Payload, Piece,
-    Purpose, Reader, Role, Rule, Severity, Side, Sink, Span, Time, Transport, Tree, Verdict,
-    decode,
+    Cut, Endings, Field, Finding, Kind, Message, Payload, Piece, Purpose, Reader, Role, Rule,
+    Severity, Side, Sink, Span, Time, Tree, Verdict, decode,
 };
-use dissectors::rule;
+use dissectors::{Id, rule};
 
 use super::{Envelope, Report};
-use crate::session::ExchangeEffect;
+use crate::message::{Checked, LeftOut, MessageRef};
+use crate::session::{ExchangeEffect, FlowContext};
 
 pub(super) static HEADER: Field =
     Field::new("header", "Header", Kind::Signed).framing().number(header);
@@ -76,36 +76,6 @@ rule! {
     pub A2S032 "player-duration" { severity: Warning, who: Server, needs: Message,
         asks: "time connected is finite", cite: [], right: "", wrong: "" }
 }
-
-pub(super) static PROTOCOL: Info = Info {
-    id: "a2s",
-    title: "A2S",
-    ports: &[27015],
-    forms: &[],
-    messages: &[],
-    rules: &[],
-    idle: 0,
-    masters: None,
-    diagnosis: &Diagnosis {
-        items: &[],
-        symptoms: &[],
-        causes: &[],
-        proof: None,
-        accepts: None,
-        rechallenged: None,
-        lan_only: None,
-        large: &[],
-        keywords: None,
-        challenge_first: false,
-        player_keys: &[],
-        endless: None,
-        registers: None,
-    },
-    habits: &[],
-    coverage: &Coverage { sentences: 0, crc32: 0, headings: &[], sections: &[] },
-    asking: &[],
-    challenge_is_of_port: false,
-};
 
 pub(super) static PLAYER_RESPONSE: Message = message(
     "player_response",
@@ -209,36 +179,36 @@ impl Sample {
     }
 
     pub(super) fn report_into(&self, report: &mut impl Report, out: &mut Vec<u8>) {
+        let ([from, to], flow) = (self.ends, FlowContext::outside(6).flow);
         let payload = Payload {
-            bytes: &self.bytes,
-            pieces: &self.pieces,
             inflated: self.inflated,
-            headers: 0,
             frame: 7,
             time: self.time,
-            side: Side::Second,
-            from: self.ends[0],
-            to: self.ends[1],
+            from,
+            to,
             flow: 3,
-            transport: Transport::Udp,
             lost: self.lost,
-            hash: None,
+            ..flow.payload(Side::Second, &self.bytes, &self.pieces)
         };
         let via = self.via.as_ref().map(|via| via as &dyn std::fmt::Display);
-        let envelope = Envelope {
-            info: &PROTOCOL,
-            message: self.message,
-            payload: &payload,
-            tree: self.tree.view(),
-            findings: &self.findings,
-            findings_left_out: self.findings_left_out,
-            digits: self.digits,
-            reply: None,
-            copy_of: None,
-            exchange: ExchangeEffect::default(),
-            via,
+        let left_out = LeftOut {
+            rule: &A2S030,
+            verdict: Verdict::Fail,
+            severity: A2S030.severity,
+            side: None,
+            times: self.findings_left_out,
         };
-        report.heading(envelope.payload.time, out);
+        let (findings, left_out) = (&self.findings[..], &[left_out][..]);
+        let message = MessageRef {
+            protocol: Some(Id::A2s),
+            kind: Some(self.message),
+            tree: Some(self.tree.view()),
+            checked: Checked { findings, left_out, passes: &[] },
+            ..MessageRef::undecoded(payload)
+        };
+        let (digits, exchange) = (self.digits, ExchangeEffect::default());
+        let envelope = Envelope { message, digits, exchange, via };
+        report.heading(self.time, out);
         report.message(&envelope, out);
     }
 }

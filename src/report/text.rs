@@ -18,6 +18,7 @@ use dissectors::kit::{CODES, Finding, Severity, Time, Verdict};
 
 use self::dump::Dump;
 use self::nodes::FindingNodes;
+use crate::message::MessageRef;
 use crate::report::clock::TimeFormatter;
 use crate::report::json::address;
 use crate::report::paint::{Paint, Tone};
@@ -92,7 +93,7 @@ impl Text {
     }
 
     fn line(&mut self, m: &Envelope<'_>, view: MessageView<'_>, out: &mut Vec<u8>) {
-        let (paint, payload) = (self.paint, m.payload);
+        let (paint, payload) = (self.paint, &m.message.payload);
         paint.paint(Tone::Faint, out, |out| {
             self.stamp.brief(payload.time, m.digits, out);
             put(out, format_args!(" {:>6}", payload.frame));
@@ -106,21 +107,22 @@ impl Text {
             out.len() - start
         });
         pad(out, width, Text::ENDS_WIDTH);
-        let (protocol, message) = (m.info.id, m.message.name);
+        let (protocol, message) = (m.message.protocol_name(), m.message.name());
         paint.paint(Tone::Protocol, out, |out| out.extend_from_slice(protocol.as_bytes()));
         out.push(b' ');
         paint.paint(Tone::Message, out, |out| out.extend_from_slice(message.as_bytes()));
         pad(out, protocol.len() + 1 + message.len(), Text::NAMES_WIDTH);
-        summary::write(m.message.summary, view, out);
+        summary::write(&m.message, view, out);
         self.carriage(m, out);
-        self.findings(m.findings, out);
+        self.findings(m.message.checked.findings, out);
         trim(out);
         out.push(b'\n');
     }
 
     /// How the message was carried, if it was not a single packet.
     fn carriage(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
-        m.payload.frames(&mut self.frames);
+        let Envelope { message, via, .. } = m;
+        message.payload.frames(&mut self.frames);
         let is_verbose = self.detail.fields;
         let mut note = |text: &dyn Display| {
             trim(out);
@@ -129,25 +131,26 @@ impl Text {
         if self.frames.len() > 1 {
             note(&format_args!("{} packets", self.frames.len()));
         }
-        if let Some(frame) = m.copy_of {
+        if let Some(frame) = message.copy_of {
             note(&format_args!("copy of {frame}"));
         }
-        if let Some(reply) = m.reply.filter(|_| is_verbose) {
-            let milliseconds = m.payload.time.since(reply.sent) as f64 / 1e6;
+        if let Some(reply) = message.reply.filter(|_| is_verbose) {
+            let milliseconds = message.payload.time.since(reply.sent) as f64 / 1e6;
             note(&format_args!("answers {} after {milliseconds:.3} ms", reply.request));
         }
-        if m.payload.lost {
+        if message.payload.lost {
             note(&"not whole in the capture");
         }
-        if m.tree.left_out > 0 {
-            let is_cut = m.payload.inflated && !self.detail.full;
+        let (fields, findings) = (message.fields_left_out(), message.checked.findings_left_out());
+        if fields > 0 {
+            let is_cut = message.payload.inflated && !self.detail.full;
             let how = if is_cut { "; --full shows them" } else { "" };
-            note(&format_args!("{} fields left out{how}", m.tree.left_out));
+            note(&format_args!("{fields} fields left out{how}"));
         }
-        if m.findings_left_out > 0 {
-            note(&format_args!("{} findings left out", m.findings_left_out));
+        if findings > 0 {
+            note(&format_args!("{findings} findings left out"));
         }
-        if let Some(via) = m.via {
+        if let Some(via) = via {
             note(&format_args!("via {}", crate::text::escaped(&via.to_string())));
         }
     }
@@ -209,15 +212,15 @@ impl Report for Text {
     }
 
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
-        let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+        let (view, payload) = (MessageView::of(&m.message), &m.message.payload);
         self.line(m, view, out);
-        self.stamp.seen(m.payload.time);
+        self.stamp.seen(payload.time);
         let end = out.len().saturating_sub(1);
         if self.detail.fields {
-            self.placed.write(view, m.findings, self.paint, out);
+            self.placed.write(view, m.message.checked.findings, self.paint, out);
         }
         if self.detail.bytes {
-            self.dump.write(view, m.payload.inflated, self.detail.full, self.paint, out);
+            self.dump.write(view, payload.inflated, self.detail.full, self.paint, out);
         }
         end
     }
@@ -253,12 +256,11 @@ impl Report for Text {
 }
 
 /// The summary of a message, and its findings one by one.
-pub fn parts(m: &Envelope<'_>) -> (String, Vec<(Severity, Verdict, String)>) {
-    let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+pub fn parts(m: &MessageRef<'_>) -> (String, Vec<(Severity, Verdict, String)>) {
     let mut out = Vec::new();
-    summary::write(m.message.summary, view, &mut out);
+    summary::write(m, MessageView::of(m), &mut out);
     trim(&mut out);
-    let findings = m.findings.iter().map(|found| {
+    let findings = m.checked.findings.iter().map(|found| {
         let detail = crate::text::escaped(&found.detail);
         let text = format!("{} {}: {detail}", found.rule.code, found.rule.slug);
         (found.severity, found.verdict, text)
@@ -267,12 +269,11 @@ pub fn parts(m: &Envelope<'_>) -> (String, Vec<(Severity, Verdict, String)>) {
 }
 
 /// The summary of a message in a line, and its findings in further lines: for other programs.
-pub fn comment(m: &Envelope<'_>) -> String {
-    let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
-    let mut out = format!("{} {}  ", m.info.id, m.message.name).into_bytes();
-    summary::write(m.message.summary, view, &mut out);
+pub fn comment(m: &MessageRef<'_>) -> String {
+    let mut out = format!("{} {}  ", m.protocol_name(), m.name()).into_bytes();
+    summary::write(m, MessageView::of(m), &mut out);
     trim(&mut out);
-    for found in m.findings {
+    for found in m.checked.findings {
         out.push(b'\n');
         name(found, &mut out);
         detail(found, &mut out);

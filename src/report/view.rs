@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use dissectors::kit::{Kind, Node, TreeView};
 
+use crate::message::MessageRef;
+
 /// The fields of one message and its bytes.
 #[derive(Clone, Copy)]
 pub(super) struct MessageView<'a> {
@@ -46,6 +48,12 @@ impl<'a> TextSlice<'a> {
 }
 
 impl<'a> MessageView<'a> {
+    /// Those of this message.
+    pub(super) fn of(m: &MessageRef<'a>) -> MessageView<'a> {
+        let tree = m.tree.unwrap_or(TreeView { nodes: &[], store: &[], left_out: 0 });
+        MessageView { tree, payload: m.payload.bytes, lost: m.payload.lost }
+    }
+
     /// The node at this place.
     pub(super) fn node(self, at: usize) -> Option<&'a Node> {
         self.tree.nodes.get(at)

@@ -16,12 +16,13 @@ mod options;
 mod totals;
 
 pub use crate::flows::{ExchangeCounts, ExchangeEffect};
+pub use crate::message::{Checked, LeftOut, PassedRule};
 pub use crate::net::LinkTags;
 pub use engine::{Decoder, Partition};
 pub use events::{
-    Batch, Checked, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Event, EventOrder,
-    Events, FileEvent, FilePlace, Files, FlowContext, IcmpEvent, LeftOut, ListedServers,
-    MessageEvent, Numbers, PassedRule, UnansweredRequest, Value,
+    Batch, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Event, EventOrder, Events,
+    FileEvent, FilePlace, Files, FlowContext, IcmpEvent, ListedServers, MessageEvent, Numbers,
+    UnansweredRequest, Value,
 };
 pub use merge::{EventDivider, EventPart, Merge, PartMerge};
 pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs, Passes};

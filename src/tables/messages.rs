@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use dissectors::kit::{Payload, Purpose, Verdict};
+use dissectors::kit::{Payload, Purpose};
 
-use crate::report::Envelope;
 use crate::report::json::Json;
 use crate::rows::{CarryingPackets, MessageRow, PacketName, PacketPlaces};
 use crate::session::{MessageEvent, Value};
@@ -32,24 +31,20 @@ impl MessageRow {
         self.describe(m);
         self.fields.clear();
         (self.left_out, self.beside) = (0, None);
-        let (envelope, mut room) = (Envelope::of(m, &payload), Vec::new());
-        if let Some(envelope) = envelope.map(|it| it.brief(m.length(), &mut room)) {
-            self.left_out = envelope.tree.left_out;
-            self.beside = json.fields(&envelope, &mut self.fields);
+        let mut room = Vec::new();
+        let message = m.to_ref().brief(&mut room);
+        if message.tree.is_some() {
+            self.left_out = message.fields_left_out();
+            self.beside = json.fields(&message, &mut self.fields);
         }
     }
 
     /// The rules that it breaks itself, each once.
     fn breaks(&mut self, m: &MessageEvent<'_>) {
-        let checked = m.checked();
-        let findings = checked.findings.iter().filter(|it| it.mark.is_none());
-        let left_out = checked.left_out.iter().filter(|it| it.side.is_none());
-        let all = findings.map(|it| (it.rule, it.verdict));
-        let all = all.chain(left_out.map(|it| (it.rule, it.verdict)));
         self.broken.clear();
-        for (rule, verdict) in all {
-            if verdict != Verdict::Inconclusive && !self.broken.contains(&rule.code) {
-                self.broken.push(rule.code);
+        for it in m.checked().broken().filter(|it| it.side.is_none()) {
+            if !self.broken.contains(&it.rule.code) {
+                self.broken.push(it.rule.code);
             }
         }
         self.rules.clear();

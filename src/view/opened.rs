@@ -28,8 +28,7 @@ impl OpenedConversation {
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Message(message) => {
-                let payload = message.payload();
-                if let Some(envelope) = Envelope::of(message, &payload) {
+                if let Some(envelope) = Envelope::of(message) {
                     self.message(&envelope);
                 }
             }
@@ -218,7 +217,7 @@ pub struct OpenedMessage {
 impl OpenedMessage {
     /// The message in this place.
     pub fn of(place: u32, envelope: &Envelope<'_>) -> OpenedMessage {
-        let payload = envelope.payload;
+        let payload = &envelope.message.payload;
         let detail = DetailLevel { fields: true, bytes: true, full: false };
         let mut text = Vec::new();
         let mut report = Text::new(detail, Paint::new(false));
@@ -230,7 +229,7 @@ impl OpenedMessage {
         OpenedMessage {
             place,
             head: line.split_whitespace().collect::<Vec<_>>().join(" "),
-            fields: field_lines(envelope),
+            fields: field_lines(&envelope.message),
             bytes: payload.bytes.to_vec(),
             is_inflated: payload.inflated,
             text: String::from_utf8_lossy(&text).into_owned(),

@@ -5,20 +5,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
-const MAY_USE: [(&str, &[&str]); 26] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     ("capture", &[]),
     ("output_file", &["capture"]),
     ("net", &["capture"]),
-    ("filter", &[]),
+    ("message", &[]),
+    ("filter", &["message"]),
     ("flows", &["net"]),
     ("scrub", &["capture", "net"]),
-    ("session", &["capture", "filter", "flows", "net"]),
-    ("check", &["capture", "filter", "output_file", "session"]),
+    ("session", &["capture", "filter", "flows", "message", "net"]),
+    ("check", &["capture", "filter", "message", "output_file", "session"]),
     ("summary", &["flows", "session"]),
     ("abuse", &["check", "filter", "flows", "session"]),
     ("diagnose", &["abuse", "check", "session", "summary"]),
     ("rows", &["check", "flows", "session", "summary"]),
-    ("report", &["abuse", "check", "diagnose", "filter", "flows", "rows", "session", "summary"]),
+    (
+        "report",
+        &["abuse", "check", "diagnose", "filter", "flows", "message", "rows", "session", "summary"],
+    ),
     ("tables", &["capture", "check", "filter", "report", "rows", "session", "summary"]),
     ("view", &["check", "diagnose", "filter", "report", "rows", "session", "summary"]),
     ("spoken", &["capture", "output_file"]),

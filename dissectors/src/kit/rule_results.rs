@@ -150,6 +150,11 @@ impl RuleResults {
         self.counts.count(rule)
     }
 
+    /// The severity of a finding with this verdict.
+    pub fn severity(&self, rule: &Rule, verdict: Verdict) -> Severity {
+        if verdict == Verdict::Note { Severity::Note } else { self.severities.of(rule) }
+    }
+
     /// The verdict on a breach by an earlier message, if that has its own evidence.
     pub fn verdict(&self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
         let is_proven = self.evidence_of(recalled).suffices(rule.needs);

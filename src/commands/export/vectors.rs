@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use dissectors::kit::Time;
+use dissectors::kit::{Payload, Purpose, Time};
 use serde_json::{Map, Value, json};
 
 use crate::Terminal;
@@ -12,8 +12,8 @@ use crate::cli::ExportArgs;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::{display, read};
 use crate::commands::{Failure, settings_of};
+use crate::message::MessageRef;
 use crate::output_file::OutputFile;
-use crate::report::Envelope;
 use crate::report::json::Json;
 use crate::session::{Checked, Event, MessageEvent, Needs, Passes, Totals};
 use crate::text::{counted, escaped};
@@ -96,25 +96,24 @@ impl<'a> Vectors<'a> {
     }
 
     fn message(&mut self, event: &MessageEvent<'_>) -> io::Result<()> {
-        let payload = event.payload();
-        let Some(envelope) = Envelope::of(event, &payload) else { return Ok(()) };
-        if envelope.copy_of.is_some() {
+        let message = event.to_ref();
+        if message.tree.is_none() || message.copy_of.is_some() {
             return Ok(());
         }
-        let shown = self.shown(&envelope)?;
-        if let Some(reply) = envelope.reply
+        let shown = self.shown(&message)?;
+        if let Some(reply) = message.reply
             && let Some(asked) = self.waiting.get_mut(&reply.request)
         {
-            add(&mut asked.rules, &event.checked());
-            let vector = vector(&self.capture, &envelope, asked, shown);
-            let name = (envelope.info.id, asked.message, envelope.message.name);
+            add(&mut asked.rules, &message.checked);
+            let vector = vector(&self.capture, &message, asked, shown);
+            let name = (message.protocol_name(), asked.message, message.name());
             return self.write(name, &vector);
         }
-        if envelope.message.purpose.is_request() {
+        if message.purpose().is_some_and(Purpose::is_request) {
             let mut rules = Rules::new();
-            add(&mut rules, &event.checked());
-            let (time, message) = (payload.time, envelope.message.name);
-            self.waiting.insert(payload.frame, Asked { time, message, shown, rules });
+            add(&mut rules, &message.checked);
+            let (Payload { time, frame, .. }, message) = (message.payload, message.name());
+            self.waiting.insert(frame, Asked { time, message, shown, rules });
             if self.waiting.len() > WAITING {
                 self.waiting.pop_first();
             }
@@ -123,15 +122,15 @@ impl<'a> Vectors<'a> {
     }
 
     /// One message: what it is, its bytes, its fields.
-    fn shown(&mut self, envelope: &Envelope<'_>) -> io::Result<Value> {
+    fn shown(&mut self, message: &MessageRef<'_>) -> io::Result<Value> {
         let mut fields = String::new();
-        self.json.fields(envelope, &mut fields);
+        self.json.fields(message, &mut fields);
         let fields: Value = serde_json::from_str(&fields)?;
-        let payload = envelope.payload;
+        let payload = &message.payload;
         let bytes: String = payload.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let time = jiff::Timestamp::from_nanosecond(payload.time.0.into()).unwrap_or_default();
         Ok(json!({
-            "message": envelope.message.name,
+            "message": message.name(),
             "frame": payload.frame,
             "time": time.to_string(),
             "bytes": bytes,
@@ -155,15 +154,15 @@ impl<'a> Vectors<'a> {
     }
 }
 
-fn vector(capture: &str, envelope: &Envelope<'_>, asked: &Asked, mut response: Value) -> Value {
-    let after = envelope.payload.time.since(asked.time) as f64 / 1e9;
+fn vector(capture: &str, message: &MessageRef<'_>, asked: &Asked, mut response: Value) -> Value {
+    let after = message.payload.time.since(asked.time) as f64 / 1e9;
     response["after"] = json!(after);
     let rules = asked.rules.iter().map(|(rule, verdict)| (rule.clone(), json!(verdict)));
     json!({
         "capture": capture,
-        "protocol": envelope.info.id,
+        "protocol": message.protocol_name(),
         "kind": asked.message,
-        "transport": envelope.payload.transport.name(),
+        "transport": message.payload.transport.name(),
         "request": asked.shown,
         "response": response,
         "rules": Map::from_iter(rules),
@@ -173,10 +172,9 @@ fn vector(capture: &str, envelope: &Envelope<'_>, asked: &Asked, mut response: V
 /// Adds the results of a message to those of its exchange.
 fn add(rules: &mut Rules, checked: &Checked<'_>) {
     let passes = checked.passes.iter().map(|it| (it.rule, PASS));
-    let broken = checked.findings.iter().map(|it| (it.rule, it.verdict.name()));
-    let others = checked.left_out.iter().map(|it| (it.rule, it.verdict.name()));
+    let found = checked.without_texts().map(|it| (it.rule, it.verdict.name()));
     let rank = |verdict: &str| VERDICTS.iter().position(|it| *it == verdict);
-    for (rule, verdict) in passes.chain(broken).chain(others) {
+    for (rule, verdict) in passes.chain(found) {
         let worst = rules.entry(rule.code.to_string()).or_insert(verdict);
         if rank(verdict) > rank(worst) {
             *worst = verdict;

@@ -191,9 +191,7 @@ impl Task {
         self.messages(numbers, &mut |event| {
             let Some(Event::Message(message)) = event else { return true };
             if count == nth {
-                let payload = message.payload();
-                let envelope = Envelope::of(message, &payload);
-                opened = envelope.map(|envelope| OpenedMessage::of(nth, &envelope));
+                opened = Envelope::of(message).map(|envelope| OpenedMessage::of(nth, &envelope));
             }
             count += 1;
             count <= nth

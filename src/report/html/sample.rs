@@ -4,6 +4,7 @@ use dissectors::kit::{Role, Set};
 use serde_json::{Value, json};
 
 use crate::flows::FlowRow;
+use crate::message::MessageRef;
 use crate::report::json::{Json, hex};
 use crate::report::ladder::Ladder;
 use crate::report::{Envelope, put};
@@ -111,13 +112,13 @@ impl Sample {
         if !has_finding && !self.choice.as_mut().is_none_or(SampleSelection::takes) {
             return;
         }
-        let Some(envelope) = Envelope::of(m, &payload) else { return };
+        let Some(envelope) = Envelope::of(m) else { return };
         if self.taken >= self.most {
             return self.fill();
         }
         let before = self.ladder.steps();
         // Findings are stored separately: many are known only after the message.
-        self.ladder.message(&Envelope { findings: &[], ..envelope });
+        self.ladder.message(&envelope.with_findings(&[]));
         if self.ladder.steps() == before {
             return self.fill();
         }
@@ -131,7 +132,7 @@ impl Sample {
         }));
         let is_exempt = has_finding || self.choice.is_none();
         let room = if is_exempt { self.room } else { self.room / 2 };
-        if !self.detail(&envelope, room) && self.choice.is_none() {
+        if !self.detail(&envelope.message, room) && self.choice.is_none() {
             self.fill();
         }
     }
@@ -159,7 +160,7 @@ impl Sample {
     }
 
     /// Writes the fields and the bytes of a message. Returns whether there was room.
-    fn detail(&mut self, m: &Envelope<'_>, room: usize) -> bool {
+    fn detail(&mut self, m: &MessageRef<'_>, room: usize) -> bool {
         let (start, out) = (self.details.len(), &mut self.details);
         let line = |out: &mut Vec<u8>, bytes: &[u8]| {
             out.extend_from_slice(b"{\"bytes\":\"");

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::nodes::{FindingNodes, NodeLine, value_text};
 use super::{detail, finding_tone, name};
-use crate::report::Envelope;
+use crate::message::MessageRef;
 use crate::report::paint::{Paint, Tone};
 use crate::report::view::MessageView;
 
@@ -24,10 +24,10 @@ pub struct FieldLine {
 }
 
 /// The fields of a message, each followed by its findings, in the order of `-v`.
-pub fn field_lines(m: &Envelope<'_>) -> Vec<FieldLine> {
-    let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+pub fn field_lines(m: &MessageRef<'_>) -> Vec<FieldLine> {
+    let view = MessageView::of(m);
     let mut lines = Vec::new();
-    FindingNodes::default().each(view, m.findings, |entry| {
+    FindingNodes::default().each(view, m.checked.findings, |entry| {
         let mut out = Vec::new();
         let (node, label, finding, span) = match entry {
             NodeLine::Field(at, node) => {

@@ -3,6 +3,7 @@
 use dissectors::kit::{Kind, Node, Place};
 
 use super::value;
+use crate::message::MessageRef;
 use crate::report::put;
 use crate::report::view::MessageView;
 
@@ -10,7 +11,8 @@ use crate::report::view::MessageView;
 /// of its elements, or a number itself, `{field# server}` the same with its noun, whose plural may
 /// follow a `/`. `{field?text}` is the text, if the field is not 0. The part in `[ ]` is left out
 /// if a field in it is absent. Elsewhere an absent field is `?`.
-pub(super) fn write(template: &str, view: MessageView<'_>, out: &mut Vec<u8>) {
+pub(super) fn write(m: &MessageRef<'_>, view: MessageView<'_>, out: &mut Vec<u8>) {
+    let template = m.kind.map_or("", |kind| kind.summary);
     let mut rest = template;
     while let Some((before, from)) = rest.split_once('[') {
         let (option, after) = from.split_once(']').unwrap_or((from, ""));

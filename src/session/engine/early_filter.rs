@@ -5,7 +5,7 @@
 use dissectors::Id;
 use dissectors::kit::Message;
 
-use crate::filter::{Filter, UndecodedMessage};
+use crate::filter::Filter;
 use crate::session::FlowContext;
 
 /// Number of cached results for flows.
@@ -69,7 +69,6 @@ impl EarlyFilter {
     }
 
     fn decide(&self, context: &FlowContext, message: Option<&'static Message>) -> bool {
-        let known = UndecodedMessage { protocol: context.protocol, flow: &context.flow, message };
-        self.filter.decide(&known) == Some(false)
+        self.filter.decide(context.protocol, message, &context.flow) == Some(false)
     }
 }

@@ -14,11 +14,11 @@ use dissectors::ledger::Loads;
 use super::early_filter::EarlyFilter;
 use super::gate::Gate;
 use super::listed_counts::ListedCounts;
-use crate::filter::Subject;
 use crate::flows::{Asked, ExchangeEffect, Exchanges, FlowMut, FlowRow, MessageCounts};
+use crate::message::MessageRef;
 use crate::session::{
-    Batch, DatagramEvent, Datagrams, EventOrder, FileEvent, Findings, FlowContext, IcmpEvent,
-    LeftOut, Needs, Options, PassedRule, Requests, Traffic, UnansweredRequest,
+    Batch, Checked, DatagramEvent, Datagrams, EventOrder, FileEvent, Findings, FlowContext,
+    IcmpEvent, LeftOut, Needs, Options, PassedRule, Requests, Traffic, UnansweredRequest,
 };
 
 /// Maximum number of findings per rule and verdict with a text, if not all have one.
@@ -253,15 +253,9 @@ impl<F: FieldSink> Recorder<F> {
             traffic.message(protocol, ExchangeEffect::default());
         }
         let is_wanted = self.filter.as_ref().is_none_or(|it| {
-            it.filter.matches(&Subject {
-                protocol,
-                message: protocol.and_then(|id| Some(id.outline(datagram.bytes)?.message)),
-                payload: &datagram.payload(),
-                tree: None,
-                reply: None,
-                copy_of: None,
-                broken: &|_| (),
-            })
+            let kind = protocol.and_then(|id| Some(id.outline(datagram.bytes)?.message));
+            let undecoded = MessageRef::undecoded(datagram.payload());
+            it.filter.matches(&MessageRef { protocol, kind, ..undecoded })
         });
         if is_wanted {
             self.selected += u64::from(self.filter.is_some());
@@ -378,7 +372,11 @@ impl<F: FieldSink> Recorder<F> {
         };
         match self.batch.left_out_now().iter_mut().find(same) {
             Some(left_out) => left_out.times += 1,
-            None => self.batch.found().left_out.push(LeftOut { rule, verdict, side, times: 1 }),
+            None => {
+                let severity = self.results.severity(rule, verdict);
+                let left_out = LeftOut { rule, verdict, severity, side, times: 1 };
+                self.batch.found().left_out.push(left_out);
+            }
         }
         false
     }
@@ -409,18 +407,16 @@ impl<F: FieldSink> Recorder<F> {
         if self.is_ruled_out {
             return false;
         }
-        let (findings, left_out) = (&self.results.findings, &self.results);
-        filter.filter.matches(&Subject {
+        let left_out = Vec::from_iter(LeftOut::each_of(&self.results));
+        let findings = &self.results.findings;
+        filter.filter.matches(&MessageRef {
             protocol: context.protocol,
-            message: Some(message),
-            payload,
+            kind: Some(message),
+            payload: *payload,
             tree: self.gate.fields.tree().map(|tree| tree.view()),
             reply: self.reply.as_ref(),
             copy_of: context.copy_of,
-            broken: &|see| {
-                findings.iter().for_each(|finding| see(finding.rule, finding.severity));
-                left_out.left_out().for_each(|(rule, ..)| see(rule, rule.severity));
-            },
+            checked: Checked { findings, left_out: &left_out, passes: &[] },
         })
     }
 

@@ -388,9 +388,8 @@ impl Batch {
     /// Takes what rules found.
     #[cold]
     pub(in crate::session) fn take_found(&mut self, results: &mut RuleResults) {
-        let left_out = |(rule, verdict, times)| LeftOut { rule, verdict, side: None, times };
         let found = self.found();
-        found.left_out.extend(results.left_out().map(left_out));
+        found.left_out.extend(LeftOut::each_of(results));
         found.findings.append(&mut results.findings);
         results.clear();
     }

@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 
-use dissectors::kit::{Payload, Side, Time, Transport};
+use dissectors::kit::{Payload, Side, Time};
 
+use super::NOWHERE;
 use crate::net::LinkTags;
 
 /// A single UDP datagram: see [`Needs::datagrams`](crate::session::Needs::datagrams).
@@ -47,21 +48,8 @@ impl<'b> DatagramEvent<'b> {
 
     /// The datagram in the form for rules and filters.
     pub fn payload(&self) -> Payload<'b> {
-        let headers = &self.headers;
-        Payload {
-            bytes: self.bytes,
-            pieces: &[],
-            inflated: false,
-            frame: headers.frame,
-            time: headers.time,
-            side: Side::First,
-            from: headers.from,
-            to: headers.to,
-            flow: 0,
-            transport: Transport::Udp,
-            headers: 0,
-            lost: self.is_cut(),
-            hash: None,
-        }
+        let DatagramHeaders { frame, time, from, to, .. } = self.headers;
+        let lost = self.is_cut();
+        Payload { frame, time, from, to, lost, ..NOWHERE.payload(Side::First, self.bytes, &[]) }
     }
 }

@@ -1,7 +1,6 @@
 //! What a session yields: events, in the order of the capture, and the batch that holds them.
 
 mod batch;
-mod checked;
 mod datagram_event;
 mod event_order;
 mod fields;
@@ -10,11 +9,9 @@ mod flow_context;
 mod icmp_event;
 mod listed;
 mod unanswered_request;
-mod wanted;
 
 pub(super) use batch::StoredParts;
 pub use batch::{Batch, CheckedEvent, CrossFlow, Event, MessageEvent};
-pub use checked::{Checked, LeftOut, PassedRule};
 pub use datagram_event::{DatagramEvent, DatagramHeaders};
 pub use event_order::{EventOrder, Numbers};
 pub use fields::Value;

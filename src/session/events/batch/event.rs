@@ -9,7 +9,9 @@ use super::Decoded;
 use super::FieldSpans;
 use super::Record;
 use super::part;
+use crate::filter::Filter;
 use crate::flows::{ExchangeEffect, FlowRow};
+use crate::message::MessageRef;
 use crate::session::{
     Batch, Checked, DatagramEvent, FileEvent, FlowContext, IcmpEvent, ListedServers,
     UnansweredRequest,
@@ -120,22 +122,11 @@ impl<'b> MessageEvent<'b> {
     /// Its bytes, if requested or if a finding is about them, and where they were recorded; with
     /// sender and time.
     pub fn payload(&self) -> Payload<'b> {
-        let (decoded, [from, to]) = (self.decoded, self.ends());
-        Payload {
-            bytes: part(&self.batch.bytes, decoded.bytes),
-            pieces: part(&self.batch.pieces, decoded.pieces),
-            inflated: decoded.inflated,
-            headers: decoded.headers,
-            frame: decoded.frame,
-            time: decoded.time,
-            side: decoded.side,
-            from,
-            to,
-            flow: self.record.context.flow.number,
-            transport: decoded.transport,
-            lost: decoded.lost,
-            hash: None,
-        }
+        let &Decoded { inflated, headers, frame, time, transport, lost, .. } = self.decoded;
+        let Decoded { side, bytes, pieces, .. } = *self.decoded;
+        let (bytes, pieces) = (part(&self.batch.bytes, bytes), part(&self.batch.pieces, pieces));
+        let whole = self.record.context.flow.payload(side, bytes, pieces);
+        Payload { inflated, headers, frame, time, transport, lost, ..whole }
     }
 
     /// Its fields, if requested.
@@ -174,6 +165,25 @@ impl<'b> MessageEvent<'b> {
     #[inline]
     pub fn checked(&self) -> Checked<'b> {
         self.batch.checked(self.record)
+    }
+
+    /// The message as filters and reports see it.
+    pub fn to_ref(self) -> MessageRef<'b> {
+        let FlowContext { protocol, copy_of, .. } = *self.context();
+        MessageRef {
+            protocol,
+            kind: Some(self.message()),
+            payload: self.payload(),
+            tree: self.tree(),
+            reply: self.reply(),
+            copy_of,
+            checked: self.checked(),
+        }
+    }
+
+    /// Whether a display filter selects it.
+    pub fn is_wanted(&self, filter: &Filter) -> bool {
+        filter.matches(&self.to_ref())
     }
 }
 
