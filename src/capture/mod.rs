@@ -121,6 +121,11 @@ impl<'a> Packet<'a> {
             digits: 9,
         }
     }
+
+    /// Its number in the capture, if the packet before has this one: those between them are not kept.
+    pub(crate) fn frame_after(&self, before: u64) -> u64 {
+        before.saturating_add(1).max(self.number)
+    }
 }
 
 /// One event of a capture, borrowed until the next is requested.

@@ -12,9 +12,6 @@ use crate::metrics::Metrics;
 use crate::net;
 use crate::session::{Decoder, Event, Needs, Totals};
 
-/// Number of packets between checks for an interrupt.
-pub(super) const LOOK: u64 = 1 << 10;
-
 /// Why a filter by port loses fragments, and what to do.
 pub(super) const FRAGMENTS: &str = "only the first fragment of a datagram has its ports; add `or (ip[6:2] & 0x1fff \
      != 0) or (ip6 proto 44)`, or choose messages with --host or -Y in place of packets";
@@ -93,22 +90,10 @@ pub(super) struct Meter {
     pub(super) all: AtomicU64,
 }
 
-/// Passes the unread events to a consumer.
-#[inline]
-pub(super) fn consume<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
-    if decoder.has_events() {
-        let mut events = decoder.events();
-        while let Some(event) = events.next() {
-            consumer.event(&event)?;
-        }
-    }
-    Ok(())
-}
-
 /// Ends all open flows, and passes on their events.
 pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
     while decoder.finish() {
-        consume(decoder, consumer)?;
+        decoder.each_event(|event| consumer.event(event))?;
     }
     Ok(())
 }

@@ -207,7 +207,7 @@ pub(super) fn copy<W: Write>(
     let (last, mut frame, mut written) = (chosen.frames.max().unwrap_or(0), 0, 0);
     while (frame < last || !chosen.connections.is_empty()) && packets.advance().is_some() {
         let capture::Event::Packet(packet) = packets.current() else { continue };
-        frame += 1;
+        frame = packet.frame_after(frame);
         if !chosen.has(frame, &packet) {
             continue;
         }

@@ -9,7 +9,7 @@ use dissectors::kit::Secret;
 use crate::Terminal;
 use crate::capture::{self, CaptureError, Notice, Packet, Packets, Stop};
 use crate::cli::InputArgs;
-use crate::commands::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, warn_no_traffic};
+use crate::commands::consumer::{Consumer, FRAGMENTS, warn_no_traffic};
 use crate::commands::extract::ExtractConsumer;
 use crate::commands::notices::Monitor;
 use crate::commands::progress::Progress;
@@ -21,7 +21,7 @@ use crate::flows::Identifier;
 use crate::live::FileFilter;
 use crate::metrics;
 use crate::net::{self, Outcome};
-use crate::session::{Decoder, Options, Totals, UnknownLinks};
+use crate::session::{Decoder, Drive, Observer, Options, Totals, UnknownLinks};
 
 /// Number of packets between looks at whether the progress bar is due.
 const STEP: u64 = 1 << 12;
@@ -203,54 +203,60 @@ impl<C: Consumer> CaptureReading<'_, C> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Totals, Failure> {
         let mut decoder = Decoder::new(self.options.clone());
-        if let Some(capture) = packets.in_memory() {
-            decoder.lend(capture);
-        }
-        let (mut taken, mut fragments) = (0, 0_u64);
-        while let Some(event) = packets.next() {
-            match event {
-                capture::Event::Packet(packet) => {
-                    let filter = self.filter.as_mut();
-                    if filter.map_or(Ok(true), |filter| filter.takes(&packet))? {
-                        taken += 1;
-                        self.consumer.packet(decoder.packets() + 1, &packet);
-                        decoder.push(&packet);
-                    } else {
-                        fragments += u64::from(is_later_fragment(&packet));
-                        decoder.pass_over();
-                    }
-                }
-                capture::Event::Notice(notice) => {
-                    self.consumer.notice(&notice);
-                    decoder.notice(&notice);
-                    if notice.is_warning() {
-                        self.monitor.warn(notice.into());
-                    }
-                }
-            }
-            consume(&mut decoder, self.consumer)?;
-            self.consumer.pause(false)?;
-            if decoder.packets().is_multiple_of(STEP) {
-                progress(packets.progress().map_or(decoder.packets(), |(done, _)| done));
-            }
-            if self.input.count.is_some_and(|count| taken >= count) {
-                break;
-            }
-            let packets = decoder.packets();
-            if packets.is_multiple_of(LOOK) && self.monitor.stop.is_asked() {
-                let notice = Notice::Interrupted { path: called.into(), packets };
-                decoder.notice(&notice);
-                self.monitor.warn(notice.into());
-                break;
-            }
-        }
-        finish(&mut decoder, self.consumer)?;
+        let drive = Drive::new(called, self.input.count, self.monitor.stop);
+        let mut reading = OneThread { capture: self, fragments: 0, progress };
+        drive.run(&mut *packets, &mut decoder, &mut reading)?;
+        let fragments = reading.fragments;
         if fragments > 0 {
             let (err, s) = (&mut self.monitor.err, if fragments == 1 { "" } else { "s" });
             let cannot = format!("{fragments} IP fragment{s} did not pass -f: {FRAGMENTS}");
             writeln!(err, "gamewire: warning: {called}: {cannot}").ok();
         }
         Ok(decoder.into_totals())
+    }
+}
+
+/// A capture that one thread reads.
+struct OneThread<'t, 'r, C> {
+    capture: &'t mut CaptureReading<'r, C>,
+    /// Number of fragments without ports that `-f` did not take.
+    fragments: u64,
+    progress: &'t mut dyn FnMut(u64),
+}
+
+impl<C: Consumer> Observer for OneThread<'_, '_, C> {
+    type Error = Failure;
+
+    #[inline]
+    fn takes(&mut self, decoder: &mut Decoder, packet: &Packet<'_>) -> Result<bool, Failure> {
+        let filter = self.capture.filter.as_mut();
+        let is_taken = filter.map_or(Ok(true), |filter| filter.takes(packet))?;
+        match is_taken {
+            true => self.capture.consumer.packet(decoder.packets() + 1, packet),
+            false => self.fragments += u64::from(is_later_fragment(packet)),
+        }
+        Ok(is_taken)
+    }
+
+    fn notice(&mut self, _: &Decoder, notice: Notice) {
+        self.capture.consumer.notice(&notice);
+        if notice.is_warning() {
+            self.capture.monitor.warn(notice.into());
+        }
+    }
+
+    #[inline]
+    fn events(&mut self, decoder: &mut Decoder) -> Result<(), Failure> {
+        Ok(decoder.each_event(|event| self.capture.consumer.event(event))?)
+    }
+
+    #[inline]
+    fn goes_on(&mut self, decoder: &mut Decoder, packets: &dyn Packets) -> Result<bool, Failure> {
+        self.capture.consumer.pause(false)?;
+        if decoder.packets().is_multiple_of(STEP) {
+            (self.progress)(packets.progress().map_or(decoder.packets(), |(done, _)| done));
+        }
+        Ok(true)
     }
 }
 

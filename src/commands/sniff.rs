@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Failure;
 use super::closed::is_gone;
-use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, warn_no_traffic};
+use super::consumer::{Consumer, FRAGMENTS, finish, warn_no_traffic};
 use crate::capture::Notice;
 use crate::cli::InputArgs;
 use crate::live::{CaptureRequest, Live, LiveError, NextStep, QueueCounts};
@@ -135,13 +135,10 @@ struct EventReader<'r, C> {
 
 impl<C: Consumer> EventReader<'_, C> {
     fn consume(&mut self, decoder: &mut Decoder) -> io::Result<()> {
-        let Some(exporter) = &mut self.exporter else { return consume(decoder, self.consumer) };
-        let mut events = decoder.events();
-        while let Some(event) = events.next() {
-            exporter.metrics.event(&event);
-            self.consumer.event(&event)?;
-        }
-        Ok(())
+        decoder.each_event(|event| {
+            self.exporter.iter_mut().for_each(|exporter| exporter.metrics.event(event));
+            self.consumer.event(event)
+        })
     }
 
     fn refresh(&mut self, counts: QueueCounts, waiting: u64, decoder: &Decoder) {
@@ -225,9 +222,12 @@ fn listen<C: Consumer>(
     }
 }
 
+/// Number of packets that take a while to read.
+const MANY: u64 = 1 << 10;
+
 /// Reports how many packets are still unread, if that may take a while.
 fn say_unread(count: u64, err: &mut dyn Write) {
-    if count > LOOK {
+    if count > MANY {
         writeln!(err, "gamewire: {count} packets are still unread; Ctrl-C again discards them")
             .ok();
     }

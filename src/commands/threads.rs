@@ -10,11 +10,12 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::Failure;
-use super::consumer::{Consumer, LOOK};
+use super::consumer::Consumer;
 use super::notices::{Monitor, Notices};
-use crate::capture::{self, Notice, Packets, Stop};
+use crate::capture::{Notice, Packets};
 use crate::session::{
-    Batch, Datagrams, Decoder, Event, EventDivider, EventPart, Merge, Options, PartMerge, Totals,
+    Batch, Datagrams, Decoder, Drive, Event, EventDivider, EventPart, Merge, Observer, Options,
+    PartMerge, Totals,
 };
 
 /// Minimum size of a file that is read by several threads.
@@ -83,25 +84,21 @@ impl CaptureReaders {
         let of = self.readers.len();
         let parts = std::thread::scope(|scope| {
             let (mut queues, mut threads) = (Vec::new(), Vec::new());
-            for (nth, packets) in self.readers.into_iter().enumerate() {
+            for (nth, mut packets) in self.readers.into_iter().enumerate() {
                 let (sender, receiver) = sync_channel(WAITING);
                 let (spare, spares) = sync_channel(WAITING);
-                let mut decoder = Decoder::of_thread(options.clone(), nth, of);
-                if let Some(capture) = packets.in_memory() {
-                    decoder.lend(capture);
-                }
-                let thread = ReaderThread {
-                    called: called.to_owned(),
-                    stop: monitor.stop,
-                    packets,
-                    decoder,
+                let decoder = Decoder::of_thread(options.clone(), nth, of);
+                let drive = Drive::new(called, count, monitor.stop);
+                let thread = ThreadSender {
                     sender,
                     spares,
                     notices: Notices::default(),
                     divider: EventDivider::default(),
+                    position: 0,
+                    due: PACKETS,
                 };
                 queues.push((receiver, spare));
-                threads.push(scope.spawn(move || thread.run(count)));
+                threads.push(scope.spawn(move || thread.read(drive, &mut *packets, decoder)));
             }
             let mut received = Received { queues, consumer, monitor, progress };
             let merged = Merge::new(of).run(&mut received);
@@ -118,73 +115,66 @@ impl CaptureReaders {
     }
 }
 
-/// One of the threads.
-struct ReaderThread {
-    /// The name of the capture.
-    called: String,
-    stop: Stop,
-    packets: Box<dyn Packets + Send>,
-    decoder: Decoder,
+/// What one of the threads sends.
+struct ThreadSender {
     sender: SyncSender<ThreadReport>,
     /// Empty batches, to be used again.
     spares: Receiver<Batch>,
     notices: Notices,
     divider: EventDivider,
+    /// The position of the first thread in the capture.
+    position: u64,
+    /// The number of packets after which the next batch is sent, if it is not full before.
+    due: u64,
 }
 
-impl ReaderThread {
-    fn run(mut self, count: Option<u64>) -> Totals {
-        // The receiver is gone: the results are not needed.
-        self.work(count).unwrap_or_default();
-        self.decoder.into_totals()
+/// The receiver is gone: the results are not needed.
+struct Unneeded;
+
+impl Observer for ThreadSender {
+    type Error = Unneeded;
+
+    fn notice(&mut self, decoder: &Decoder, notice: Notice) {
+        let is_own = matches!(notice, Notice::Unopened { .. });
+        if (decoder.is_first() || is_own) && notice.is_warning() {
+            self.notices.push(notice);
+        }
     }
 
-    fn work(&mut self, count: Option<u64>) -> Option<()> {
-        while let Some(event) = self.packets.next() {
-            match event {
-                capture::Event::Packet(packet) => self.decoder.push(&packet),
-                capture::Event::Notice(notice) => {
-                    self.decoder.notice(&notice);
-                    let is_own = matches!(notice, Notice::Unopened { .. });
-                    if (self.decoder.is_first() || is_own) && notice.is_warning() {
-                        self.notices.push(notice);
-                    }
-                }
-            }
-            let read = self.decoder.packets();
-            if read.is_multiple_of(PACKETS) || self.decoder.batch().size() >= FULL {
-                self.send()?;
-            }
-            if count.is_some_and(|count| read >= count) {
-                break;
-            }
-            if read.is_multiple_of(LOOK) && self.stop.is_asked() {
-                let path = self.called.as_str().into();
-                let notice = Notice::Interrupted { path, packets: read };
-                self.decoder.notice(&notice);
-                if self.decoder.is_first() {
-                    self.notices.push(notice);
-                }
-                break;
-            }
-        }
-        while self.decoder.finish() {
-            if self.decoder.batch().size() >= FULL {
-                self.send()?;
-            }
-        }
-        self.send()
+    #[inline]
+    fn events(&mut self, decoder: &mut Decoder) -> Result<(), Unneeded> {
+        if decoder.batch().size() >= FULL { self.send(decoder) } else { Ok(()) }
     }
 
-    fn send(&mut self) -> Option<()> {
-        let position = if self.decoder.is_first() { self.packets.progress() } else { None };
+    #[inline]
+    fn goes_on(&mut self, decoder: &mut Decoder, packets: &dyn Packets) -> Result<bool, Unneeded> {
+        if decoder.packets() >= self.due {
+            let position = if decoder.is_first() { packets.progress() } else { None };
+            self.position = position.map_or(0, |(done, _)| done);
+            self.send(decoder)?;
+        }
+        Ok(true)
+    }
+}
+
+impl ThreadSender {
+    /// Reads the capture of a thread.
+    fn read(mut self, drive: Drive, packets: &mut dyn Packets, mut decoder: Decoder) -> Totals {
+        let read = drive.run(packets, &mut decoder, &mut self);
+        // Whether the last batch is needed makes no difference here.
+        read.and_then(|()| self.send(&mut decoder)).unwrap_or_default();
+        decoder.into_totals()
+    }
+
+    fn send(&mut self, decoder: &mut Decoder) -> Result<(), Unneeded> {
+        self.due = decoder.packets().saturating_add(PACKETS);
         let empty = self.spares.try_recv().unwrap_or_default();
         let sent = ThreadReport {
-            part: self.divider.take(&mut self.decoder, empty),
+            part: self.divider.take(decoder, empty),
             notices: std::mem::take(&mut self.notices),
-            position: position.map_or(0, |(done, _)| done),
+            position: self.position,
         };
-        self.sender.send(sent).ok()
+        self.sender.send(sent).map_err(|_| Unneeded)
     }
 }
 

@@ -164,12 +164,15 @@ impl ViewState {
         captures.get(capture).map_or(capture, |(file, _)| *file)
     }
 
-    /// The packets of a capture, if they are kept because they can be read only once.
-    fn kept_of(&self, capture: usize) -> Option<KeptReader> {
+    /// Whether the packets of a capture are kept, because they can be read only once.
+    fn is_kept(&self, capture: usize) -> bool {
         let captures = self.captures.lock().unwrap_or_else(PoisonError::into_inner);
-        captures.get(capture).filter(|(_, is_kept)| *is_kept)?;
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(kept.reader(capture))
+        captures.get(capture).is_some_and(|(_, is_kept)| *is_kept)
+    }
+
+    /// The packets of a capture that are kept now.
+    fn kept_of(&self, capture: usize) -> KeptReader {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).reader(capture)
     }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! - `options`, `needs`: what is asked for.
 //! - `engine`: the way of a packet through a decoder.
+//! - `drive`: the loop that feeds a decoder from a capture.
 //! - `events`: what comes out, in the order of the capture; `merge` puts the events of several decoders in that order.
 //! - `totals`: what has been counted at the end.
 //!
 //! It knows no output, no file and no threads; but several decoders can share a capture: each reads
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
+mod drive;
 mod engine;
 mod events;
 mod merge;
@@ -18,6 +20,7 @@ mod totals;
 pub use crate::flows::{ExchangeCounts, ExchangeEffect};
 pub use crate::message::{Checked, LeftOut, PassedRule};
 pub use crate::net::LinkTags;
+pub(crate) use drive::{Drive, Observer};
 pub use engine::{Decoder, Partition};
 pub use events::{
     Batch, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Event, EventOrder, Events,

@@ -1,14 +1,13 @@
 //! A capture as an iterator over record batches.
 
-use std::collections::VecDeque;
 use std::io;
 
 use arrow_array::RecordBatch;
 
 use super::{Batches, Collector, SelectedRows, Table};
-use crate::capture::{Event, Notice, Packets};
+use crate::capture::{Notice, Packets};
 use crate::check::Outcome;
-use crate::session::{Decoder, Options, Totals};
+use crate::session::{Decoder, Drive, Observer, Options, Totals};
 
 /// Reads a capture, and yields the rows of its tables in batches of bounded size; those of several tables
 /// take turns.
@@ -30,11 +29,31 @@ pub struct Reader {
     packets: Box<dyn Packets + Send>,
     /// `None`: the capture has ended, and all rows were made.
     decoder: Option<Decoder>,
-    collector: Collector,
-    batches: Batches,
-    notices: VecDeque<Notice>,
+    drive: Drive,
+    rows: Rows,
     totals: Totals,
     outcome: Option<Outcome>,
+}
+
+/// The rows so far, and warnings about the recording.
+struct Rows {
+    collector: Collector,
+    batches: Batches,
+    notices: Vec<Notice>,
+}
+
+impl Observer for Rows {
+    type Error = io::Error;
+
+    fn notice(&mut self, _: &Decoder, notice: Notice) {
+        if notice.is_warning() && self.notices.len() < NOTICES {
+            self.notices.push(notice);
+        }
+    }
+
+    fn events(&mut self, decoder: &mut Decoder) -> io::Result<()> {
+        decoder.each_event(|event| self.collector.event(event, &mut self.batches))
+    }
 }
 
 /// Maximum number of unread warnings about the recording.
@@ -61,9 +80,8 @@ impl Reader {
         Reader {
             packets,
             decoder: Some(decoder),
-            collector,
-            batches: Batches::default(),
-            notices: VecDeque::new(),
+            drive: Drive::default(),
+            rows: Rows { collector, batches: Batches::default(), notices: Vec::new() },
             totals: Totals::default(),
             outcome: None,
         }
@@ -71,7 +89,7 @@ impl Reader {
 
     /// The notices about the recording since the last call: at most the first thousand.
     pub fn take_notices(&mut self) -> Vec<Notice> {
-        self.notices.drain(..).collect()
+        std::mem::take(&mut self.rows.notices)
     }
 
     /// The totals, once all batches were read; and the outcome, if it was checked.
@@ -82,34 +100,18 @@ impl Reader {
     /// Reads on until a batch is full, or the capture is over.
     fn read(&mut self) -> io::Result<Option<(Table, RecordBatch)>> {
         loop {
-            if let Some(full) = self.batches.next_full() {
+            if let Some(full) = self.rows.batches.next_full() {
                 return Ok(Some(full));
             }
-            let Some(decoder) = &mut self.decoder else { return Ok(None) };
-            let goes_on = match self.packets.next() {
-                Some(Event::Packet(packet)) => {
-                    decoder.push(&packet);
-                    true
-                }
-                Some(Event::Notice(notice)) => {
-                    decoder.notice(&notice);
-                    if notice.is_warning() && self.notices.len() < NOTICES {
-                        self.notices.push_back(notice);
-                    }
-                    true
-                }
-                None => decoder.finish(),
-            };
-            let mut events = decoder.events();
-            while let Some(event) = events.next() {
-                self.collector.event(&event, &mut self.batches)?;
-            }
-            drop(events);
+            let Reader { packets, drive, rows, decoder, .. } = self;
+            let Some(decoder) = decoder else { return Ok(None) };
+            let goes_on = drive.step(&mut **packets, decoder, rows)?;
             if !goes_on {
                 let mut totals = self.decoder.take().map(Decoder::into_totals).unwrap_or_default();
-                self.outcome = self.collector.end(&mut totals, &mut self.batches)?;
+                let Rows { collector, batches, .. } = &mut self.rows;
+                self.outcome = collector.end(&mut totals, batches)?;
                 self.totals = totals;
-                self.batches.finish()?;
+                batches.finish()?;
             }
         }
     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::capture::{self, Packet, Packets};
+use crate::capture::{self, Packet, Packets, Stop};
 use crate::cli::InputArgs;
 use crate::commands::read::options;
 use crate::commands::{Failure, view::ViewState};
@@ -14,12 +14,10 @@ use crate::filter::Filter;
 use crate::live::FileFilter;
 use crate::net::glance;
 use crate::rows::ConversationRow;
-use crate::session::{Decoder, Event, MessageEvent, Needs, Options, Totals};
+use crate::session::{Decoder, Drive, Event, MessageEvent, Needs, Observer, Options, Totals};
 
-use super::kept::KeptReader;
-
-/// Number of packets between checks for cancellation.
-const LOOK: u64 = 1 << 12;
+/// Number of packets between reports of progress.
+const STEP: u64 = 1 << 12;
 
 /// What is needed to read captures again.
 #[derive(Clone)]
@@ -84,27 +82,22 @@ impl TaskControl<'_> {
     }
 }
 
-/// A capture that is read again.
-pub(super) enum CaptureSource {
-    File(Box<dyn Packets + Send>),
-    Kept(KeptReader),
-}
-
 impl CaptureAgain {
     /// Opens a capture.
-    pub(super) fn open(&self, capture: usize) -> Result<CaptureSource, Failure> {
-        if let Some(reader) = self.shared.kept_of(capture) {
-            return Ok(CaptureSource::Kept(reader));
+    pub(super) fn open(&self, capture: usize) -> Result<Box<dyn Packets + Send>, Failure> {
+        if self.shared.is_kept(capture) {
+            let mut reader = self.shared.kept_of(capture);
+            reader.interface.clone_from(&self.input.live.interface);
+            return Ok(Box::new(reader));
         }
         let files = &self.input.files;
         let memory = self.input.unpacking();
-        let packets = match files.get(self.shared.file_of(capture)) {
+        Ok(match files.get(self.shared.file_of(capture)) {
             Some(file) if !(self.input.merge && files.len() > 1) => {
                 capture::open_within(file, memory)?
             }
             _ => capture::open_merged(files, memory)?,
-        };
-        Ok(CaptureSource::File(packets))
+        })
     }
 
     /// Decodes a capture again: with `wanted` only the needed part. `each` returns whether to
@@ -119,95 +112,67 @@ impl CaptureAgain {
         each: &mut dyn FnMut(&Event<'_>) -> bool,
     ) -> Result<Totals, Failure> {
         let options = Options { needs, filter, ..options(&self.input, &self.config)? };
-        let mut decoding = Decoding { decoder: Decoder::new(options), wanted, control, each };
-        let mut goes_on = true;
-        match self.open(capture)? {
-            CaptureSource::Kept(mut packets) => {
-                while goes_on {
-                    let share = packets.progress();
-                    let Some((frame, packet)) = packets.next() else { break };
-                    goes_on = decoding.packet(frame, &packet, true, || share);
-                }
-            }
-            CaptureSource::File(mut packets) => {
-                let count = self.input.count.unwrap_or(u64::MAX);
-                let filter = self.input.live.capture_filter.as_deref();
-                let mut filter = filter.map(FileFilter::new).transpose()?;
-                let (mut frame, mut taken) = (0, 0);
-                while goes_on && taken < count {
-                    let share = packets.progress();
-                    let share = || share.map_or(0.0, |(done, all)| done as f64 / all.max(1) as f64);
-                    match packets.next() {
-                        None => break,
-                        Some(capture::Event::Notice(notice)) => decoding.decoder.notice(&notice),
-                        Some(capture::Event::Packet(packet)) => {
-                            frame += 1;
-                            let is_taken = match &mut filter {
-                                Some(filter) => filter.takes(&packet)?,
-                                None => true,
-                            };
-                            taken += u64::from(is_taken);
-                            goes_on = decoding.packet(frame, &packet, is_taken, share);
-                        }
-                    }
-                }
-            }
+        let mut decoder = Decoder::new(options);
+        let input = &self.input;
+        // Kept packets were taken, and counted, when they came.
+        let is_kept = self.shared.is_kept(capture);
+        let filter = input.live.capture_filter.as_deref().filter(|_| !is_kept);
+        let filter = filter.map(FileFilter::new).transpose()?;
+        let mut decoding = Decoding { filter, wanted, control, each };
+        let drive = Drive::new("", input.count.filter(|_| !is_kept), Stop::default());
+        match drive.run(&mut *self.open(capture)?, &mut decoder, &mut decoding) {
+            Err(GivenUp::Failed(failure)) => Err(failure),
+            Ok(()) | Err(GivenUp::Enough) => Ok(decoder.into_totals()),
         }
-        decoding.finish();
-        Ok(decoding.decoder.into_totals())
     }
 }
 
-/// A running decoder.
+/// A capture that is decoded again.
 struct Decoding<'d> {
-    decoder: Decoder,
+    /// Which packets are taken (`-f`).
+    filter: Option<FileFilter>,
     wanted: Option<&'d WantedConversations>,
     control: &'d TaskControl<'d>,
     each: &'d mut dyn FnMut(&Event<'_>) -> bool,
 }
 
-impl Decoding<'_> {
-    /// The next packet. Returns whether to continue.
-    fn packet(
-        &mut self,
-        frame: u64,
-        packet: &Packet<'_>,
-        is_taken: bool,
-        share: impl Fn() -> f64,
-    ) -> bool {
-        // Dropped and skipped packets are only counted.
-        while self.decoder.packets() + 1 < frame {
-            self.decoder.pass_over();
+/// Why it is not decoded to its end.
+enum GivenUp {
+    /// It was cancelled, or no other events matter.
+    Enough,
+    Failed(Failure),
+}
+
+impl Observer for Decoding<'_> {
+    type Error = GivenUp;
+
+    fn takes(&mut self, decoder: &mut Decoder, packet: &Packet<'_>) -> Result<bool, GivenUp> {
+        // Dropped packets are only counted.
+        while decoder.packets() + 1 < packet.frame_after(decoder.packets()) {
+            decoder.pass_over();
         }
-        if is_taken && self.wanted.is_none_or(|wanted| wanted.needs(packet)) {
-            self.decoder.push(packet);
-        } else {
-            self.decoder.pass_over();
-        }
-        if frame.is_multiple_of(LOOK) {
-            if self.control.is_cancelled() {
-                return false;
-            }
-            (self.control.progress)(share());
-        }
-        self.read() && self.wanted.is_none_or(|wanted| frame < wanted.last)
+        let is_taken = match &mut self.filter {
+            Some(filter) => filter.takes(packet).map_err(|why| GivenUp::Failed(why.into()))?,
+            None => true,
+        };
+        Ok(is_taken && self.wanted.is_none_or(|wanted| wanted.needs(packet)))
     }
 
-    fn read(&mut self) -> bool {
-        if !self.decoder.has_events() {
-            return true;
+    fn events(&mut self, decoder: &mut Decoder) -> Result<(), GivenUp> {
+        if self.control.is_cancelled() {
+            return Err(GivenUp::Enough);
         }
-        let mut events = self.decoder.events();
-        while let Some(event) = events.next() {
-            if !(self.each)(&event) {
-                return false;
-            }
-        }
-        true
+        decoder.each_event(|event| if (self.each)(event) { Ok(()) } else { Err(GivenUp::Enough) })
     }
 
-    /// Ends open flows: an incomplete response is reported then.
-    fn finish(&mut self) {
-        while !self.control.is_cancelled() && self.decoder.finish() && self.read() {}
+    fn goes_on(&mut self, decoder: &mut Decoder, packets: &dyn Packets) -> Result<bool, GivenUp> {
+        let frame = decoder.packets();
+        if frame.is_multiple_of(STEP) {
+            let share =
+                packets.progress().map_or(0.0, |(done, all)| done as f64 / all.max(1) as f64);
+            (self.control.progress)(share);
+        }
+        // Open flows are ended: an incomplete response is reported then.
+        Ok(self.wanted.is_none_or(|wanted| frame < wanted.last))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::capture::{LinkType, Packet};
+use crate::capture::{Event, LinkType, Packet, Packets};
 
 /// Number of bytes that are dropped at a time.
 const CHUNK: usize = 1 << 20;
@@ -91,7 +91,8 @@ impl KeptPackets {
     pub(super) fn reader(&self, capture: usize) -> KeptReader {
         let chunks = self.chunks.iter().cloned();
         let chunks = chunks.chain([Arc::new(self.open.clone())]);
-        KeptReader { chunks: chunks.filter(|it| it.capture == capture).collect(), at: (0, 0) }
+        let chunks = chunks.filter(|it| it.capture == capture).collect();
+        KeptReader { chunks, at: (0, 0), interface: None }
     }
 }
 
@@ -101,40 +102,51 @@ impl PacketChunk {
     }
 }
 
-/// Reads kept packets.
+/// Reads kept packets. Each has its number, since older ones may have been dropped.
 pub(super) struct KeptReader {
     chunks: Vec<Arc<PacketChunk>>,
-    /// The indices of the next chunk, and of the packet in it.
+    /// The index of a chunk, and the number of packets in it that were read.
     at: (usize, usize),
+    /// The name of the interface.
+    pub(super) interface: Option<String>,
 }
 
 impl KeptReader {
-    /// The next packet, and its number.
-    pub(super) fn next(&mut self) -> Option<(u64, Packet<'_>)> {
+    fn packet(&self) -> Option<Packet<'_>> {
+        let (chunk, nth) = (self.chunks.get(self.at.0)?, self.at.1.checked_sub(1)?);
+        let head = chunk.heads.get(nth)?;
+        let start = nth.checked_sub(1).and_then(|it| chunk.heads.get(it)).map_or(0, |it| it.end);
+        let PacketHead { link, interface, original_length, digits, frame: number, .. } = *head;
+        let data = chunk.bytes.get(start..head.end).unwrap_or_default();
+        let packet = Packet::new(head.time, data);
+        Some(Packet { link, interface, original_length, digits, number, ..packet })
+    }
+}
+
+impl Packets for KeptReader {
+    fn advance(&mut self) -> Option<i64> {
         while self.chunks.get(self.at.0)?.heads.len() <= self.at.1 {
             self.at = (self.at.0 + 1, 0);
         }
-        let (chunk, nth) = (self.chunks.get(self.at.0)?, self.at.1);
         self.at.1 += 1;
-        let head = chunk.heads.get(nth)?;
-        let start = nth.checked_sub(1).and_then(|it| chunk.heads.get(it)).map_or(0, |it| it.end);
-        let packet = Packet {
-            time: head.time,
-            link: head.link,
-            interface: head.interface,
-            original_length: head.original_length,
-            data: chunk.bytes.get(start..head.end).unwrap_or_default(),
-            file: 0,
-            number: 0,
-            offset: 0,
-            digits: head.digits,
-        };
-        Some((head.frame, packet))
+        self.packet().map(|packet| packet.time)
     }
 
-    /// The share of chunks that were read.
-    pub(super) fn progress(&self) -> f64 {
-        self.at.0 as f64 / self.chunks.len().max(1) as f64
+    fn current(&self) -> Event<'_> {
+        Event::Packet(self.packet().unwrap_or(Packet::new(0, &[])))
+    }
+
+    /// In chunks.
+    fn progress(&self) -> Option<(u64, u64)> {
+        Some((self.at.0 as u64, self.chunks.len() as u64))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Packets + Send>> {
+        None
+    }
+
+    fn interface_name(&self) -> Option<&str> {
+        self.interface.as_deref()
     }
 }
 
@@ -154,11 +166,13 @@ mod tests {
         assert!(let_go > 0 && kept.bytes <= 2 * CHUNK, "{count} {let_go} {}", kept.bytes);
         let mut reader = kept.reader(0);
         let mut next = let_go + 1;
-        while let Some((frame, packet)) = reader.next() {
-            assert_eq!((frame, packet.time, packet.data), (next, next as i64, &data[..]));
+        while let Some(Event::Packet(packet)) = reader.next() {
+            let expected = (next, next as i64, &data[..]);
+            assert_eq!((packet.number, packet.time, packet.data), expected);
             next += 1;
         }
         assert_eq!(next, 10_000, "all that are kept, of this capture");
-        assert_eq!(kept.reader(1).next().map(|(frame, _)| frame), Some(10_000));
+        let mut reader = kept.reader(1);
+        assert!(matches!(reader.next(), Some(Event::Packet(it)) if it.number == 10_000));
     }
 }

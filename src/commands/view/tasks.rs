@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use roaring::RoaringBitmap;
 
-use super::again::{CaptureAgain, CaptureSource, TaskControl, WantedConversations};
-use super::kept::KeptReader;
+use super::again::{CaptureAgain, TaskControl, WantedConversations};
 use crate::capture::write::PcapNgWriter;
 use crate::commands::{Failure, extract};
 use crate::filter::Filter;
@@ -281,7 +280,9 @@ impl Task {
     /// For a capture whose oldest packets may have been dropped, so that flows have other numbers:
     /// its conversations by their ends.
     fn kept(&self, capture: usize) -> Option<WantedConversations> {
-        self.again.shared.kept_of(capture)?;
+        if !self.again.shared.is_kept(capture) {
+            return None;
+        }
         let model = self.again.shared.lock_now();
         let all = model.index.order().iter().filter_map(|&number| model.index.get(number));
         Some(WantedConversations::new(all.filter(|it| it.capture == capture)))
@@ -307,15 +308,8 @@ impl Task {
         let mut packets = 0;
         for (capture, found) in all {
             let first = u32::try_from(capture).unwrap_or(u32::MAX) << 16;
-            packets += match self.again.open(capture)? {
-                CaptureSource::File(packets) => {
-                    extract::copy(packets, first, found, &mut writer).map_err(failed)?
-                }
-                CaptureSource::Kept(packets) => {
-                    let name = self.again.input.live.interface.as_deref();
-                    copy_kept(packets, first, name, &found, &mut writer).map_err(failed)?
-                }
-            };
+            let source = self.again.open(capture)?;
+            packets += extract::copy(source, first, found, &mut writer).map_err(failed)?;
         }
         writer.finish().and_then(OutputFile::put).map_err(failed)?;
         let (packets, messages) = (counted(packets, "packet"), counted(messages, "message"));
@@ -380,22 +374,4 @@ impl Task {
             _ => crate::why::unwritable(error).into_owned(),
         }
     }
-}
-
-/// Copies the selected packets among the kept ones; returns their number.
-fn copy_kept(
-    mut packets: KeptReader,
-    first: u32,
-    name: Option<&str>,
-    chosen: &extract::Extraction,
-    writer: &mut PcapNgWriter<OutputFile>,
-) -> io::Result<u64> {
-    let mut written = 0;
-    while let Some((frame, packet)) = packets.next() {
-        if chosen.has(frame, &packet) {
-            writer.packet(&packet, first, name, &[])?;
-            written += 1;
-        }
-    }
-    Ok(written)
 }

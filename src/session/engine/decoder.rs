@@ -4,7 +4,7 @@ use dissectors::kit::{Blind, Time, Tree};
 
 use super::shard_range::{self, Partition, ShardRange};
 use super::{OpenFlows, Recorder, Session};
-use crate::capture::{self, CaptureBytes, Notice, Packet, Packets};
+use crate::capture::{CaptureBytes, Notice, Packet};
 use crate::flows::FlowRow;
 use crate::session::{Batch, Event, EventOrder, Events, Options, OtherHosts, Totals, Traffic};
 
@@ -115,46 +115,22 @@ impl Decoder {
         shard_range::count_shards(options)
     }
 
-    /// Reads a capture to its end, and calls `each` with every event.
-    ///
-    /// ```
-    /// use gamewire::{Decoder, Event, Needs, Options, capture};
-    ///
-    /// let mut packets = capture::open("samples/a2s-info-players-rules.pcap".as_ref())?;
-    /// let options = Options { needs: Needs::messages_with_fields(), ..Options::default() };
-    /// let mut paths = Vec::new();
-    /// let totals = Decoder::new(options).read(&mut *packets, |event| {
-    ///     if let Event::Message(message) = event {
-    ///         paths.push(message.path());
-    ///     }
-    /// });
-    /// assert_eq!(paths[0], "a2s.info_request");
-    /// assert_eq!(totals.packets, 10);
-    /// # Ok::<(), capture::CaptureError>(())
-    /// ```
-    pub fn read(mut self, packets: &mut dyn Packets, mut each: impl FnMut(&Event<'_>)) -> Totals {
-        if let Some(capture) = packets.in_memory() {
-            self.lend(capture);
-        }
-        while let Some(event) = packets.next() {
-            match event {
-                capture::Event::Packet(packet) => self.push(&packet),
-                capture::Event::Notice(notice) => self.notice(&notice),
-            }
-            self.drain(&mut each);
-        }
-        while self.finish() {
-            self.drain(&mut each);
-        }
-        self.into_totals()
-    }
-
     /// Calls `each` with the unread events.
-    fn drain(&mut self, each: &mut impl FnMut(&Event<'_>)) {
-        let mut events = self.events();
-        while let Some(event) = events.next() {
-            each(&event);
+    ///
+    /// # Errors
+    /// Those of `each`, which then gets none of the others.
+    #[inline]
+    pub(crate) fn each_event<E>(
+        &mut self,
+        mut each: impl FnMut(&Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.has_events() {
+            let mut events = self.events();
+            while let Some(event) = events.next() {
+                each(&event)?;
+            }
         }
+        Ok(())
     }
 
     /// The whole capture is in memory: parts of it can be referenced instead of copied.
