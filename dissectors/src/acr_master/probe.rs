@@ -1,7 +1,7 @@
 //! Socket checks: a master that gets a registration sends a byte to the UDP port above the
 //! server's, and the server responds.
 
-use crate::kit::{Context, Evidence, Mark, Message, Payload, Reply, Side, Sink, Time};
+use crate::kit::{Context, Evidence, Mark, Message, Payload, Request, Side, Sink, Time};
 
 use super::fields::PROBE;
 use super::rules::{self, SocketCheckResult};
@@ -15,45 +15,24 @@ pub(super) struct ProbeState {
     /// The side that probes.
     prober: Side,
     /// The latest probe.
-    probe: Option<Mark>,
-    /// The request that a response to it answers.
-    asked: Option<Reply>,
-    /// A response came.
-    answered: bool,
-    /// An ICMP error says that the latest probe did not arrive.
-    refused: bool,
+    probe: Option<Request<()>>,
     /// The check, and its registration.
     check: Option<(CheckKey, Mark)>,
 }
 
 impl ProbeState {
-    fn by(prober: Side) -> ProbeState {
-        ProbeState {
-            prober,
-            probe: None,
-            asked: None,
-            answered: false,
-            refused: false,
-            check: None,
-        }
-    }
-
     /// See [`crate::kit::Protocol::refused`].
     pub(super) fn refused(&mut self, frame: u64) {
-        self.refused |= self.probe.is_some_and(|probe| probe.frame == frame);
+        self.probe.iter_mut().for_each(|probe| probe.refused(frame));
     }
 
-    /// A probe; if it is repeated before a response, it is the same one.
-    fn probes(&mut self, payload: &Payload<'_>) {
-        let again = self.asked.filter(|_| !self.answered);
-        let asked = again.map_or(Reply::to(payload.frame, payload.time), |asked| Reply {
-            request: payload.frame,
-            sent: payload.time,
-            tries: asked.tries.saturating_add(1),
-            ..asked
-        });
-        self.asked = Some(asked);
-        (self.probe, self.answered, self.refused) = (Some(payload.mark()), false, false);
+    /// A probe, or a repeat of the one before.
+    fn probes(&mut self, mark: Mark, timeout: i64) {
+        let asked = Request::new((), mark, true);
+        match &mut self.probe {
+            Some(probe) if asked.is_again(probe, timeout) => probe.sent_again(mark),
+            probe => *probe = Some(asked),
+        }
     }
 }
 
@@ -77,9 +56,10 @@ fn show<S: Sink>(is_probe: bool, payload: &Payload<'_>, sink: &mut S) -> &'stati
 pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let is_probe = is_probe(cx, payload);
     let prober = if is_probe { payload.side } else { payload.side.other() };
-    let probing = cx.conversation.probing.get_or_insert_with(|| Box::new(ProbeState::by(prober)));
+    let new = || Box::new(ProbeState { prober, probe: None, check: None });
+    let probing = cx.conversation.probing.get_or_insert_with(new);
     if is_probe {
-        probing.probes(payload);
+        probing.probes(payload.mark(), cx.settings.answer_timeout);
         if let Some((key, check)) = cx.shared.probe(payload) {
             check.prober.get_or_insert(payload.from);
             check.zero |= payload.bytes == [0x00];
@@ -92,9 +72,9 @@ pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink
         } else if let Some(check) = cx.shared.reply_from_elsewhere(payload) {
             check.elsewhere = Some(payload.from.port());
         }
-        probing.answered = true;
-        if let Some(asked) = probing.asked {
-            sink.answers(asked);
+        if let Some(probe) = &mut probing.probe {
+            sink.answers(probe.reply(true));
+            probe.settle();
         }
     }
     let message = show(is_probe, payload, sink);
@@ -113,13 +93,9 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some(probing) = cx.conversation.probing.take() else { return };
     let (Some((key, mark)), Some(probe)) = (probing.check, probing.probe) else { return };
     let Some(check) = cx.shared.take_check(&key, &mark) else { return };
-    let evidence = Evidence {
-        refused: probing.refused,
-        asked_party_seen: true,
-        waited: now.since(probe.time) >= cx.settings.answer_timeout,
-        ..Evidence::default()
-    };
-    rules::socket_check(checked(&check), key.0.port(), evidence, &probe, sink);
+    let missing = cx.flow.missing(&probe, cx.settings.clock(now));
+    let evidence = Evidence { asked_party_seen: true, ..missing };
+    rules::socket_check(checked(&check), key.0.port(), evidence, &probe.mark, sink);
 }
 
 /// Completes the socket check for a registration on this flow.

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use crate::kit::{
-    Context, CrossFlowEvent, Evidence, GameName, Mark, NeededEvidence, Payload, Registration,
-    RegistrationStep, Reply, SeenMessage, Settings, Side, Sink, Time, keyed_hash,
+    Context, CrossFlowEvent, GameName, Mark, NeededEvidence, Payload, Registration,
+    RegistrationStep, Reply, Request, SeenMessage, Settings, Side, Sink, Time, keyed_hash,
 };
 
 use super::codes::{self, RecentChallenges, ValidateResult};
@@ -29,7 +29,7 @@ pub(super) struct Uplink {
     /// The latest one of another server: two may share a socket.
     neighbour: Option<HeartbeatKey>,
     /// The first heartbeat while it waits for its challenge.
-    first: Option<Mark>,
+    first: Option<Request<()>>,
     challenges: RecentChallenges,
     /// A challenge was given or answered: the heartbeat that caused it came before.
     met: bool,
@@ -40,9 +40,7 @@ pub(super) struct Uplink {
     /// When a validate without a pending challenge came.
     unasked: Option<Time>,
     /// The pending challenge.
-    due: Option<Mark>,
-    /// ICMP errors quote the first heartbeat, and the pending challenge.
-    refused: [bool; 2],
+    due: Option<Request<()>>,
 }
 
 impl Uplink {
@@ -59,14 +57,8 @@ impl Uplink {
 
     /// An ICMP error quotes this packet.
     pub(super) fn refuse(&mut self, frame: u64) {
-        for (waits, refused) in [&self.first, &self.due].into_iter().zip(&mut self.refused) {
-            *refused |= waits.is_some_and(|mark| mark.frame == frame);
-        }
-    }
-
-    /// Sets the pending challenge, or the first heartbeat.
-    fn wait(place: &mut Option<Mark>, refused: &mut bool, mark: Mark) {
-        (*place, *refused) = (Some(mark), false);
+        let waiting = [&mut self.first, &mut self.due];
+        waiting.into_iter().flatten().for_each(|asked| asked.refused(frame));
     }
 
     /// Whether this side is known to be a game server, so that the other one is a master.
@@ -119,8 +111,8 @@ pub(super) fn heartbeat<S: Sink>(
     }
     registers(payload, port, RegistrationStep::Heartbeat(GameName::of(game)), sink);
     cx.shared.plays(&pair, payload.from.port(), game, most);
-    let timeout = cx.settings.answer_timeout;
-    let answers = uplink.due.is_some_and(|mark| now.since(mark.time) < timeout);
+    let clock = cx.settings.clock(now);
+    let answers = uplink.due.is_some_and(|due| !due.is_overdue(clock));
     let fresh = ServerRecord {
         latest: now,
         bytes: keyed_hash(payload.bytes),
@@ -138,7 +130,7 @@ pub(super) fn heartbeat<S: Sink>(
         is_first = never && !words.statechanged && !uplink.met && !payload.lost;
     }) else {
         if is_first {
-            Uplink::wait(&mut uplink.first, &mut uplink.refused[0], payload.mark());
+            uplink.first = Some(Request::new((), payload.mark(), true));
             cx.shared.waits(&pair, payload.from.port(), true, most);
         }
         cx.shared.begin(pair, fresh, most);
@@ -212,7 +204,7 @@ pub(super) fn secure<S: Sink>(
             return;
         };
         if is_owed {
-            Uplink::wait(&mut uplink.due, &mut uplink.refused[1], payload.mark());
+            uplink.due = Some(Request::new((), payload.mark(), true));
         }
         if first {
             rules::challenged(words.basic, challenge.at, sink);
@@ -220,13 +212,13 @@ pub(super) fn secure<S: Sink>(
         return;
     }
     if is_owed {
-        Uplink::wait(&mut uplink.due, &mut uplink.refused[1], payload.mark());
+        uplink.due = Some(Request::new((), payload.mark(), true));
     }
     if let Some(first) = uplink.first.take() {
-        sink.answers(Reply::to(first.frame, first.time));
+        sink.answers(first.reply(true));
         let port = uplink.beat.as_ref().map_or(payload.to.port(), |beat| beat.0);
         let (pair, from) = (pair(payload.to, port, payload.from), payload.to.port());
-        if !cx.shared.was_challenged(&pair, from, first.time, most) {
+        if !cx.shared.was_challenged(&pair, from, first.mark.time, most) {
             rules::challenged(words.basic, challenge.at, sink);
         }
         cx.shared.waits(&pair, from, false, most);
@@ -255,7 +247,7 @@ pub(super) fn validate<S: Sink>(
     let uplink = cx.conversation.uplink();
     uplink.met = true;
     uplink.challenged.take_if(|side| *side == payload.side);
-    let due = uplink.due.take_if(|mark| mark.side != payload.side).is_some();
+    let due = uplink.due.take_if(|due| due.mark.side != payload.side).is_some();
     if let Some(given) = &mut uplink.given
         && given.mark.side != payload.side
         && !std::mem::replace(&mut given.answered, true)
@@ -342,29 +334,23 @@ pub(super) fn answered<S: Sink>(
 /// Removes overdue challenges and heartbeats, or with `end` all. While the capture has no packet of
 /// the party that should respond, it may still appear.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    let (flow, timeout) = (cx.flow, cx.settings.answer_timeout);
+    let (flow, clock) = (cx.flow, cx.settings.clock(now));
     let Some(uplink) = cx.conversation.uplink_so_far() else { return };
-    let [first_refused, owed_refused] = uplink.refused;
-    let evidence = |mark: &Mark, refused| Evidence {
-        refused,
-        ..flow.unanswered(mark.side.other(), mark.time, now, timeout)
+    let is_due = |asked: &mut Request<()>| {
+        end || asked.is_overdue(clock) && flow.seen[asked.mark.side.other().index()]
     };
-    let is_due = |mark: &mut Mark| {
-        let evidence = evidence(mark, false);
-        end || evidence.waited && evidence.asked_party_seen
-    };
-    if let Some(mark) = uplink.first.take_if(is_due) {
-        let [server, master] = cx.flow.ends_from(mark.side);
+    if let Some(first) = uplink.first.take_if(is_due) {
+        let [server, master] = flow.ends_from(first.mark.side);
         let port = uplink.beat.as_ref().map_or(server.port(), |beat| beat.0);
         let (pair, most) = (pair(server, port, master), cx.settings.limits.remembered);
         // The effect of a challenge from another port was reported when it came.
-        if !cx.shared.was_challenged(&pair, server.port(), mark.time, most) {
-            rules::unchallenged(evidence(&mark, first_refused), &mark, sink);
+        if !cx.shared.was_challenged(&pair, server.port(), first.mark.time, most) {
+            rules::unchallenged(flow.missing(&first, clock), &first.mark, sink);
         }
         cx.shared.waits(&pair, server.port(), false, most);
     }
-    if let Some(mark) = uplink.due.take_if(is_due) {
-        let evidence = evidence(&mark, owed_refused);
+    if let Some(due) = uplink.due.take_if(is_due) {
+        let (evidence, mark) = (flow.missing(&due, clock), due.mark);
         rules::challenge_ignored(evidence, &mark, sink);
         let port = uplink.beat.as_ref().map(|beat| beat.0);
         if let Some(port) = port.filter(|_| evidence.suffices(NeededEvidence::Response)) {

@@ -200,6 +200,21 @@ fn a_probe_of_a_zero_byte_is_none() {
     assert_eq!(checked(&lab, &ACR034), [0, 1, 0]);
 }
 
+/// As for all requests: a probe that comes after the timeout repeats none.
+#[test]
+fn a_probe_is_repeated_while_it_waits() {
+    let tries = |times: &[f64]| {
+        let mut lab = Lab::<TestRecorder>::new();
+        ask(&mut lab, 0.0, S, "/r?v=140&p=28770", "registered");
+        for &time in times {
+            lab.udp(time, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
+        }
+        lab.udp(5.0, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
+        lab.last().reply.map(|reply| reply.tries)
+    };
+    assert_eq!([tries(&[0.1, 2.0, 4.0]), tries(&[0.1, 4.0])], [Some(3), Some(1)]);
+}
+
 #[test]
 fn a_request_is_answered_or_the_master_is_at_fault() {
     let open = |close: bool, end: f64| {

@@ -154,7 +154,7 @@ impl<Q: Question> Exchanges<Q> {
     /// An ICMP error says that this packet did not arrive.
     pub fn refused(&mut self, frame: u64) {
         if let Some(at) = self.latest(|asked| asked.mark.frame == frame) {
-            self.change(at, |asked| asked.flags |= RequestFlags::REFUSED);
+            self.change(at, |asked| asked.refused(frame));
         }
     }
 

@@ -25,6 +25,17 @@ pub trait Question: Copy {
     }
 }
 
+/// Where there is only one thing to ask for.
+impl Question for () {
+    fn repeats(&self, (): &()) -> bool {
+        true
+    }
+
+    fn is_alike(&self, (): &()) -> bool {
+        true
+    }
+}
+
 /// A request that waits for its response. Sent again while it waits, it is the same request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<Q> {
@@ -163,6 +174,13 @@ impl<Q: Question> Request<Q> {
         }
     }
 
+    /// An ICMP error says that this packet did not arrive.
+    pub fn refused(&mut self, frame: u64) {
+        if self.mark.frame == frame {
+            self.flags |= RequestFlags::REFUSED;
+        }
+    }
+
     /// A response came that is its own.
     pub fn settle(&mut self) {
         self.answered();
@@ -273,20 +291,6 @@ impl<Q: Question> From<Request<Q>> for CompactRequest<Q> {
 mod tests {
     use super::*;
 
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    enum Asks {
-        Data,
-    }
-
-    impl Question for Asks {
-        fn repeats(&self, _: &Asks) -> bool {
-            true
-        }
-        fn is_alike(&self, _: &Asks) -> bool {
-            true
-        }
-    }
-
     #[test]
     fn a_request_is_kept_as_it_was() {
         let flags = RequestFlags::REFUSED | RequestFlags::GOES_ON;
@@ -299,12 +303,12 @@ mod tests {
                     flags,
                     tries: 100,
                     left: 9,
-                    ..Request::new(Asks::Data, mark, true)
+                    ..Request::new((), mark, true)
                 };
                 assert_eq!(CompactRequest::from(asked).get(), asked);
             }
         }
-        assert_eq!(size_of::<Option<CompactRequest<Asks>>>(), 23);
+        assert_eq!(size_of::<Option<CompactRequest<()>>>(), 23);
     }
 
     #[test]
@@ -316,7 +320,7 @@ mod tests {
         ] {
             let mark = Mark { frame: 1, time: Time(i64::MAX), length: 9, side: Side::First };
             let began = Time(i64::MAX - nanoseconds);
-            let asked = Request { began, ..Request::new(Asks::Data, mark, true) };
+            let asked = Request { began, ..Request::new((), mark, true) };
             assert_eq!(mark.time.since(CompactRequest::from(asked).get().began), reported);
         }
     }
