@@ -17,7 +17,7 @@ pub(crate) struct Exchanges {
     pub(crate) answered: u64,
 }
 
-/// Repeats prolong the wait up to so many of these, but not in the Valve protocol.
+/// Repeats prolong the wait up to so many of these.
 const TIMEOUTS: f64 = 3.0;
 
 /// The latest request of one kind from a client to a server.
@@ -74,8 +74,7 @@ pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
                 if goes_on {
                     before.kind.clone_from(&kind);
                 }
-                let timeouts = if protocol == "valve_master" { 1.0 } else { TIMEOUTS };
-                let is_young = now - before.since < timeouts * TIMEOUT;
+                let is_young = now - before.since < TIMEOUTS * TIMEOUT;
                 let (waits, gave) = (is_young && now - before.latest < TIMEOUT, before.challenged);
                 before.latest = now;
                 before.challenged &= !goes_on;
@@ -119,7 +118,9 @@ fn kind(message: &Value) -> Option<String> {
     match message["protocol"].as_str()? {
         "a2s" => name.ends_with("_request").then(|| name.to_owned()),
         "gamespy4" => name.ends_with("_request").then(|| format!("{name} {}", fields["timestamp"])),
-        "valve_master" => matches!(name, "query" | "join").then(|| format!("{name} {fields}")),
+        // Joins of Xash3D's dialect have a new challenge each time.
+        "valve_master" if name == "join" => Some(name.to_owned()),
+        "valve_master" => (name == "query").then(|| format!("{name} {fields}")),
         "gamespy1" => {
             matches!(name, "query" | "list_request").then(|| format!("{name} {}", fields["query"]))
         }

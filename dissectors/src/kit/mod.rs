@@ -38,7 +38,6 @@ mod purpose;
 mod quoted;
 mod reader;
 mod recent;
-mod refused;
 pub(crate) mod repeated_names;
 mod reply;
 #[cfg(test)]
@@ -94,7 +93,6 @@ pub use purpose::{Description, EndOfList, KeyLookup, ListFilter, Masters, Purpos
 pub use quoted::Quoted;
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
-pub use refused::Refused;
 pub use reply::{Reply, Sending};
 pub use rule::{CODES, Cite, Code, Group, NeededEvidence, Role, Rule, Severity};
 pub use rule_results::{Counts, RuleCounts, RuleResults};

@@ -4,8 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::kit::{
-    Context, CrossFlowEvent, Evidence, Limit, ListRules, Mark, NewFor, Payload, Protocol, Recent,
-    RecentMap, Refused, Sending, Sink, Span, Time, is_private,
+    Clock, Context, CrossFlowEvent, Evidence, Exchanges, ListRules, Mark, NewFor, Payload,
+    Protocol, Recent, RecentMap, Request, ResponseDue, Sending, Sink, Span, Time, is_private,
 };
 
 use super::ValveMaster;
@@ -14,107 +14,80 @@ use super::decode::{self, DecodeContext, MessageSummary};
 use super::endpoint::{Endpoint, ZERO};
 use super::filter::WantedAddresses;
 use super::info_keys::{Engine, InfoSummary};
-use super::listing::{Listing, Query, QueryPosition, QueryStatus, Question, ReplyMatch};
+use super::listing::{Listing, QueryPosition, ReplyMatch, first_query};
 use super::messages::{CHALLENGE_RESPONSE, JOIN, QUERY};
-use super::registration::{Claimed, Join, JoinResult, Registration};
+use super::pending::{ANSWER, Asked, FilterHash, PendingRequest, Query, ServerChallenge};
+use super::registration::{ChallengeReason, Claimed, JoinResult, Registration, first_join};
 use super::reply::{BLOCK, ReplySummary};
-use super::rules::{self, DueResponse};
+use super::rules;
 
 /// The state of one flow. Most flows of a flood have one message, which is stored inline.
 #[derive(Default)]
-pub struct Conversation(State);
-
-enum State {
-    Query(Query),
-    Join(Join),
-    Long(MultiMessageState),
+pub struct Conversation {
+    /// What waits for a response.
+    requests: Exchanges<Asked>,
+    /// State of flows with more than one message.
+    more: Option<Box<MultiMessageState>>,
 }
 
-/// The state of a flow without messages, or with more than one.
 #[derive(Default)]
 struct MultiMessageState {
     listing: Option<Box<Listing>>,
     registration: Option<Box<Registration>>,
-    refused: Option<Box<Refused>>,
-}
-
-impl Default for State {
-    fn default() -> State {
-        State::Long(MultiMessageState::default())
-    }
-}
-
-impl MultiMessageState {
-    fn listing(&mut self) -> &mut Listing {
-        self.listing.get_or_insert_default()
-    }
-
-    fn registration(&mut self) -> &mut Registration {
-        self.registration.get_or_insert_default()
-    }
 }
 
 impl Conversation {
     fn is_silent(&self) -> bool {
-        matches!(self.0, State::Long(MultiMessageState { listing: None, registration: None, .. }))
+        self.requests.is_empty() && self.more.is_none()
     }
 
-    /// Runs on the full state, after moving the inline message into it.
-    fn long<T>(&mut self, timeout: i64, run: impl FnOnce(&mut MultiMessageState) -> T) -> T {
-        let mut long = MultiMessageState::default();
-        match std::mem::take(&mut self.0) {
-            State::Query(query) => {
-                long.listing().ask(query, timeout, usize::MAX);
-            }
-            State::Join(join) => {
-                long.registration().join(join, timeout, usize::MAX);
-            }
-            State::Long(whole) => long = whole,
-        }
-        let result = run(&mut long);
-        self.0 = State::Long(long);
-        result
+    fn listing_so_far(&self) -> Option<&Listing> {
+        self.more.as_ref()?.listing.as_deref()
+    }
+
+    /// The listing, and what waits.
+    fn listing(&mut self) -> (&mut Listing, &mut Exchanges<Asked>) {
+        let Conversation { requests, more } = self;
+        let listing = &mut more.get_or_insert_default().listing;
+        (listing.get_or_insert_with(|| Box::new(Listing::of(requests))), requests)
+    }
+
+    fn registration(&mut self, timeout: i64) -> (&mut Registration, &mut Exchanges<Asked>) {
+        let Conversation { requests, more } = self;
+        let registration = &mut more.get_or_insert_default().registration;
+        let new = || Box::new(Registration::of(requests, timeout));
+        (registration.get_or_insert_with(new), requests)
     }
 
     pub(super) fn held(&self) -> usize {
-        let State::Long(MultiMessageState { listing, registration, refused }) = &self.0 else {
-            return 0;
-        };
-        refused.as_ref().map_or(0, |refused| size_of_val(&**refused))
-            + listing.as_ref().map_or(0, |listing| listing.held())
-            + registration.as_ref().map_or(0, |registration| registration.held())
+        let requests = self.requests.held();
+        let Some(more) = &self.more else { return requests };
+        requests
+            + size_of::<MultiMessageState>()
+            + more.listing.as_ref().map_or(0, |listing| listing.held())
+            + more.registration.as_ref().map_or(0, |registration| registration.held())
     }
 
     /// This packet did not arrive.
     pub(super) fn refused(&mut self, frame: u64) {
-        self.long(i64::MAX, |long| long.refused.get_or_insert_default().insert(frame));
+        self.requests.refused(frame);
     }
 
-    fn refused_packets(&self) -> Option<Refused> {
-        match &self.0 {
-            State::Long(MultiMessageState { refused, .. }) => refused.as_deref().copied(),
-            State::Query(_) | State::Join(_) => None,
-        }
+    /// The latest query, and its packet.
+    fn latest_query(&self) -> Option<(Query, Mark)> {
+        self.listing_so_far().map_or_else(|| first_query(&self.requests), Listing::latest)
     }
 
     fn known(&self, payload: &Payload<'_>) -> DecodeContext {
         // The reply may repeat the challenge of an earlier join that still waits.
         let repeated = payload.bytes.get(10..14).and_then(|bytes| bytes.first_chunk().copied());
-        let (key, server_challenge) = match &self.0 {
-            State::Query(query) => (query.key, None),
-            State::Join(join) => (None, join.server_challenge),
-            State::Long(MultiMessageState { listing, registration, .. }) => {
-                let query = listing.as_ref().and_then(|listing| listing.query());
-                let joined = registration.as_ref();
-                (
-                    query.and_then(|query| query.key),
-                    joined.and_then(|joined| match repeated {
-                        Some(repeated) if joined.has_sent(repeated) => Some(Some(repeated)),
-                        _ => joined.server_challenge(),
-                    }),
-                )
-            }
+        let registration = self.more.as_ref().and_then(|more| more.registration.as_deref());
+        let server_challenge = match (registration, repeated) {
+            (Some(joined), Some(repeated)) if joined.has_sent(repeated) => Some(Some(repeated)),
+            (Some(joined), _) => joined.server_challenge(),
+            (None, _) => first_join(&self.requests).and_then(|(sent, _)| sent),
         };
+        let key = self.latest_query().and_then(|(query, _)| query.key);
         let [key, server_challenge] =
             [key, server_challenge].map(|sent| sent.map(|sent| sent.map(u32::from_ne_bytes)));
         DecodeContext {
@@ -135,7 +108,7 @@ pub struct SharedState {
     /// What the reply to a client's latest query must be, by client and master, if anything.
     wanted: RecentMap<[SocketAddr; 2], WantedReply>,
     /// The first server of the latest first page of each list: when, and which.
-    first_pages: RecentMap<(IpAddr, SocketAddr, Question), (Time, Endpoint)>,
+    first_pages: RecentMap<(IpAddr, SocketAddr, FilterHash), (Time, Endpoint)>,
 }
 
 /// What a reply must be, beside a list.
@@ -195,10 +168,9 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         MessageSummary::Query(summary) => query(cx, payload, &summary, sink),
         MessageSummary::Reply(summary) => reply(cx, payload, &summary, sink),
         MessageSummary::Join { server_challenge, is_valid } => {
-            let due = is_valid && !payload.lost;
             let server_challenge =
                 (!payload.lost).then_some(server_challenge.map(u32::to_ne_bytes));
-            join(cx, payload, Join { mark: payload.mark().into(), server_challenge, due }, sink);
+            join(cx, payload, server_challenge, is_valid && !payload.lost, sink);
         }
         MessageSummary::Challenge { value } => challenge(cx, payload, value, sink),
         MessageSummary::Info(summary) => {
@@ -213,21 +185,12 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
 
 /// A message with a wrong header is a reply only if a reply is due.
 fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
-    let is_due = || {
-        let due = |query: &Query| {
-            let mark = query.mark.get();
-            let waited = payload.time.since(mark.time);
-            mark.side != payload.side && waited < cx.settings.answer_timeout
-        };
-        match &cx.conversation.0 {
-            State::Query(query) => due(query),
-            State::Long(MultiMessageState { listing: Some(listing), .. }) => {
-                listing.awaited().is_some_and(due)
-            }
-            State::Join(_) | State::Long(_) => false,
-        }
+    let clock = cx.settings.clock(payload.time);
+    let is_due = |asked: PendingRequest| {
+        let is_query = asked.what.query().is_some() && asked.mark.side != payload.side;
+        is_query && asked.is_open() && !asked.is_overdue(clock)
     };
-    is_foreign_reply(payload.bytes) && !is_due()
+    is_foreign_reply(payload.bytes) && !cx.conversation.requests.iter().any(is_due)
 }
 
 /// Decodes a duplicate datagram, only to show it.
@@ -243,25 +206,23 @@ fn query<S: Sink>(
     sink: &mut S,
 ) {
     let query = Query {
-        mark: payload.mark().into(),
         key: (!payload.lost).then_some(summary.key.map(u32::to_ne_bytes)),
-        question: Query::question(summary.region, summary.filter),
+        filter: Query::hash(summary.region, summary.filter),
         seed: summary.seed,
-        status: QueryStatus::of(summary.is_valid && !payload.lost, summary.xash3d),
+        is_dialect: summary.xash3d,
     };
     sink.asks(QUERY.label, payload);
-    let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
-    let (mut asked, given_up) = if cx.conversation.is_silent() {
-        cx.conversation.0 = State::Query(query);
-        (QueryPosition::First { elsewhere: false }, None)
+    let (mark, clock) = (payload.mark(), cx.settings.clock(payload.time));
+    let mut asked = if cx.conversation.is_silent() {
+        QueryPosition::First { elsewhere: false }
     } else {
-        cx.conversation.long(timeout, |long| long.listing().ask(query, timeout, pending))
+        let (listing, requests) = cx.conversation.listing();
+        listing.ask(query, mark, requests, clock)
     };
+    let is_due = summary.is_valid && !payload.lost;
+    let sending = wait(cx, Request::new(Asked::List(query), mark, is_due), sink);
+    sink.sent(sending);
     keep_filter(cx, summary, payload);
-    give_up(cx, DueResponse::Query, given_up, payload.time, sink);
-    if asked == (QueryPosition::Again { waits: true }) {
-        sink.sent(Sending::Again);
-    }
 
     let Some(seed) = summary.seed else { return };
     let ends = [payload.from, payload.to];
@@ -295,13 +256,8 @@ fn query<S: Sink>(
 fn keep_filter(cx: &mut Cx<'_>, summary: &decode::QuerySummary<'_>, payload: &Payload<'_>) {
     let filter =
         (summary.is_comparable && summary.is_valid && !payload.lost).then_some(summary.filter);
-    let is_kept = match &cx.conversation.0 {
-        State::Long(MultiMessageState { listing: Some(listing), .. }) => listing.filter.is_some(),
-        _ => false,
-    };
-    if filter.is_some() || is_kept {
-        let timeout = cx.settings.answer_timeout;
-        cx.conversation.long(timeout, |long| long.listing().filter = filter.map(Box::from));
+    if filter.is_some() || cx.conversation.listing_so_far().is_some_and(|it| it.filter.is_some()) {
+        cx.conversation.listing().0.filter = filter.map(Box::from);
     }
 }
 
@@ -330,7 +286,7 @@ fn listed<S: Sink>(
     if let Some(only) = only {
         rules::only_address(summary, only, sink);
     }
-    let key = (payload.to.ip(), payload.from, query.question);
+    let key = (payload.to.ip(), payload.from, query.filter);
     let first: Option<Endpoint> = summary.blocks.first_chunk().copied();
     let first = first.filter(|_| summary.block == BLOCK);
     if query.seed == Some(ZERO) {
@@ -351,7 +307,7 @@ fn reply<S: Sink>(
     summary: &ReplySummary<'_>,
     sink: &mut S,
 ) {
-    let timeout = cx.settings.answer_timeout;
+    let clock = cx.settings.clock(payload.time);
     let known = summary.is_valid && !payload.lost;
     let header = Span::new(0, payload.bytes.len().min(6));
     let is_unasked = cx.conversation.is_silent();
@@ -371,32 +327,21 @@ fn reply<S: Sink>(
         rules::replied(ReplyMatch::Nothing, header, sink);
         return;
     }
-    let budget = &mut *cx.budget;
-    let (answers, repeated, asked, query) = cx.conversation.long(timeout, |long| {
-        let listing = long.listing();
-        let answers = listing.reply(summary, known, payload, timeout);
-        let belongs =
-            matches!(answers, ReplyMatch::Query { .. } | ReplyMatch::More { dialect: true });
-        let asked = listing.query().filter(|query| query.seed == Some(ZERO) && belongs);
-        let asked = asked.map(|query| query.mark.get().length);
-        let repeated = belongs.then(|| listing.repeated(summary, budget));
-        (answers, repeated, asked, listing.query().copied().filter(|_| belongs))
-    });
+    let (listing, requests) = cx.conversation.listing();
+    let answers = listing.reply(summary, known, payload, requests, clock);
+    let belongs = matches!(answers, ReplyMatch::Query { .. } | ReplyMatch::More { dialect: true });
+    let repeated = belongs.then(|| listing.repeated(summary, cx.budget));
+    let query = listing.latest().filter(|_| belongs);
     if answers != ReplyMatch::Copy {
-        let filter = match &cx.conversation.0 {
-            State::Long(MultiMessageState { listing: Some(listing), .. }) if query.is_some() => {
-                listing.answered_filter(payload.time, timeout)
-            }
-            _ => None,
-        };
+        let filter = query.and_then(|_| listing.answered_filter(requests, clock));
         hand_out(filter, payload, sink);
     }
-    if let Some(query) = query.filter(|_| known) {
+    if let Some((query, _)) = query.filter(|_| known) {
         listed(cx, payload, summary, &query, sink);
     }
     // A client that requests a further page has received the one before.
-    if let Some(asked) = asked {
-        sink.reflects(QUERY.label, asked, payload);
+    if let Some((Query { seed: Some(ZERO), .. }, mark)) = query {
+        sink.reflects(QUERY.label, mark.length, payload);
     }
     rules::replied(answers, header, sink);
     if let Some(Ok(repeated)) = repeated {
@@ -405,32 +350,36 @@ fn reply<S: Sink>(
     }
 }
 
-/// A request was removed to make room for another. If it was not overdue, it is not checked.
-fn give_up<S: Sink>(
-    cx: &mut Cx<'_>,
-    due: DueResponse,
-    given_up: Option<Mark>,
-    now: Time,
-    sink: &mut S,
-) {
-    let Some(mark) = given_up else { return };
-    cx.budget.meet(Limit::Pending);
-    if now.since(mark.time) >= cx.settings.answer_timeout {
-        let refused = cx.conversation.refused_packets();
-        unanswered(cx, due, given_up.map(sent_once), refused.as_ref(), now, sink);
+/// Adds a message that waits for a response, or a repeat of one.
+fn wait<S: Sink>(cx: &mut Cx<'_>, asked: PendingRequest, sink: &mut S) -> Sending {
+    let (clock, most) = (cx.settings.clock(asked.mark.time), cx.settings.limits.pending);
+    let sent = cx.conversation.requests.send(asked, most, clock);
+    let gives_up = || cx.conversation.listing().0.given_up.add();
+    if let Some(overdue) = cx.budget.removed(sent.removed, gives_up) {
+        unanswered(cx, &overdue, clock, sink);
     }
+    sent.sending
 }
 
-fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut S) {
+fn join<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    server_challenge: ServerChallenge,
+    is_due: bool,
+    sink: &mut S,
+) {
     sink.joins(JOIN.label, payload);
-    let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
+    let join = Request::new(Asked::Challenge(server_challenge), payload.mark(), is_due);
     let joined = if cx.conversation.is_silent() {
-        cx.conversation.0 = State::Join(join);
         JoinResult::default()
     } else {
-        cx.conversation.long(timeout, |long| long.registration().join(join, timeout, pending))
+        let timeout = cx.settings.answer_timeout;
+        let (registration, requests) = cx.conversation.registration(timeout);
+        let waits = requests.iter().any(|asked| asked.is_open() && join.repeats(&asked));
+        registration.join(&join, waits, timeout)
     };
-    give_up(cx, DueResponse::Join, joined.given_up, payload.time, sink);
+    let sending = wait(cx, join, sink);
+    sink.sent(sending);
     unchallenged(cx, joined.early, false, sink);
     sink.cross_flow(CrossFlowEvent::Joined(&rules::VM046), payload.seen());
     let at = payload.whole();
@@ -444,17 +393,29 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
 
 fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>, sink: &mut S) {
     let value = value.filter(|_| !payload.lost);
-    let timeout = cx.settings.answer_timeout;
+    let clock = cx.settings.clock(payload.time);
     // A join of one byte is recognized by its port only, unless the flow is known.
     let join_unseen =
         cx.conversation.is_silent() && !ValveMaster::INFO.ports.contains(&payload.from.port());
-    let (early, why) = cx.conversation.long(timeout, |long| {
-        let registration = long.registration();
-        if join_unseen {
-            registration.expect_any();
-        }
-        (registration.take_early(), registration.challenge(value, payload.mark()))
-    });
+    let (registration, requests) = cx.conversation.registration(clock.timeout);
+    if join_unseen {
+        registration.expect_any();
+    }
+    let early = registration.take_early();
+    // One challenge answers one request, and joins come first.
+    let fits = |asked: &PendingRequest| match asked.what {
+        Asked::Challenge(_) => Some(0),
+        Asked::NewChallenge => Some(1),
+        Asked::List(_) | Asked::Info => None,
+    };
+    let best = requests.best(fits, false, payload.side, clock);
+    let asked = best.and_then(|(_, at)| requests.answer(at, ANSWER, |_| false, clock));
+    let why = registration.challenge(value, asked);
+    if why != ChallengeReason::Nothing && value.is_some() {
+        // A newer challenge takes the place of the older.
+        requests.retain(|asked| asked.what != Asked::Info);
+        wait(cx, Request::new(Asked::Info, payload.mark(), true), sink);
+    }
     if let Some(value) = value {
         let (given, new_for) = (value.to_le_bytes(), NewFor::OtherSockets);
         sink.cross_flow(CrossFlowEvent::handed_out(&given, &rules::VM048, new_for), payload.seen());
@@ -464,44 +425,47 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
 }
 
 fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, sink: &mut S) {
-    let timeout = cx.settings.answer_timeout;
-    let claimed = cx.conversation.long(timeout, |long| {
-        let registration = long.registration();
-        if registration.speaks() {
-            return None;
-        }
-        if registration.take_due_info().is_some() {
-            rules::challenge_answered(payload.whole(), sink);
-        }
-        Some(registration.info(summary, !payload.lost, payload.mark(), timeout))
-    });
+    let clock = cx.settings.clock(payload.time);
     let at = payload.whole();
-    let Some((claimed, given_up)) = claimed else {
+    let (registration, requests) = cx.conversation.registration(clock.timeout);
+    if registration.speaks() {
         rules::after_quit(false, at, sink);
         return;
-    };
+    }
+    let mut take = |what| requests.take(requests.position(|asked| asked.what == what)?);
+    if take(Asked::Info).is_some() {
+        rules::challenge_answered(at, sink);
+    }
+    let before = take(Asked::NewChallenge).filter(|asked| asked.is_overdue(clock));
+    let claimed = registration.info(summary, payload.time, clock.timeout);
+    let is_wrong = claimed.is_certain() && !payload.lost && summary.is_valid;
+    if !is_wrong && claimed != Claimed::Given {
+        registration.expect_any();
+    }
+    if is_wrong {
+        wait(cx, Request::new(Asked::NewChallenge, payload.mark(), true), sink);
+    }
     if claimed.is_certain() {
         sink.evidence(Evidence { began: true, lost: payload.lost, ..cx.flow.evidence() });
     }
     let master_seen = cx.flow.seen.get(payload.side.other().index()) == Some(&true);
     if claimed == Claimed::Unchallenged && cx.flow.began && !master_seen && !payload.lost {
         let mark = payload.mark();
-        let early = cx.conversation.long(timeout, |long| long.registration().reported_early(mark));
+        let early = cx.conversation.registration(clock.timeout).0.reported_early(mark);
         unchallenged(cx, early, false, sink);
     } else {
         let at = summary.challenge.map_or(at, |echo| echo.at);
         rules::claimed(claimed, at, sink);
     }
-    let refused = cx.conversation.refused_packets();
-    let given_up = given_up.map(sent_once);
-    unanswered(cx, DueResponse::WrongChallenge, given_up, refused.as_ref(), payload.time, sink);
+    if let Some(before) = before {
+        unanswered(cx, &before, clock, sink);
+    }
 }
 
 fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, sink: &mut S) {
-    let (again, engine) = cx.conversation.long(cx.settings.answer_timeout, |long| {
-        let registration = long.registration();
-        (registration.quit(payload.time), registration.engine())
-    });
+    let (registration, requests) = cx.conversation.registration(cx.settings.answer_timeout);
+    requests.retain(|asked| asked.what != Asked::Info);
+    let (again, engine) = (registration.quit(payload.time), registration.engine());
     let at = payload.whole();
     if again {
         rules::after_quit(false, at, sink);
@@ -515,41 +479,20 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
     if !end {
         return;
     }
-    match std::mem::take(&mut cx.conversation.0) {
-        State::Query(query) => {
-            let mark = query.status.is_due().then_some(query.mark.get());
-            unanswered(cx, DueResponse::Query, mark.map(sent_once), None, now, sink);
-        }
-        State::Join(join) => {
-            let mark = join.due.then_some(join.mark.get());
-            unanswered(cx, DueResponse::Join, mark.map(sent_once), None, now, sink);
-        }
-        State::Long(MultiMessageState { listing, registration, refused }) => {
-            let refused = refused.as_deref();
-            if let Some(mut listing) = listing {
-                unanswered(cx, DueResponse::Query, listing.unanswered(), refused, now, sink);
-                listing.release(cx.budget);
-                // The client may continue it on this socket, after a silence.
-                if let Some((side, last)) = listing.stands_at() {
-                    let (ends, most) = (cx.flow.ends_from(side), cx.settings.limits.remembered);
-                    cx.shared.note(ends, last, ListingOutcome::Left(ends[0].port()), most);
-                }
-            }
-            if let Some(mut registration) = registration {
-                unchallenged(cx, registration.take_early(), false, sink);
-                let (joins, wrong) = registration.unanswered();
-                unanswered(cx, DueResponse::Join, joins, refused, now, sink);
-                unanswered(cx, DueResponse::WrongChallenge, wrong, refused, now, sink);
-                let info = registration.take_due_info().map(sent_once);
-                unanswered(cx, DueResponse::Challenge, info, refused, now, sink);
-            }
+    let Conversation { mut requests, more } = std::mem::take(cx.conversation);
+    let MultiMessageState { listing, registration } = more.map(|more| *more).unwrap_or_default();
+    if let Some(mut listing) = listing {
+        listing.release(cx.budget);
+        // The client may continue it on this socket, after a silence.
+        if let Some((side, last)) = listing.stands_at() {
+            let (ends, most) = (cx.flow.ends_from(side), cx.settings.limits.remembered);
+            cx.shared.note(ends, last, ListingOutcome::Left(ends[0].port()), most);
         }
     }
-}
-
-/// A message that was sent once: the latest packet is its own.
-fn sent_once(mark: Mark) -> (Mark, u64) {
-    (mark, mark.frame)
+    let early = registration.and_then(|mut registration| registration.take_early());
+    unchallenged(cx, early, false, sink);
+    let clock = cx.settings.clock(now);
+    requests.take_all().for_each(|asked| unanswered(cx, &asked, clock, sink));
 }
 
 /// Checks an info string before any challenge. If it was not followed at once by a challenge, an
@@ -562,23 +505,10 @@ fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink:
     }
 }
 
-/// Checks messages that timed out without a response, each with the packet of its latest repeat.
-/// Those that were `refused` cannot have one.
-fn unanswered<S: Sink>(
-    cx: &Cx<'_>,
-    due: DueResponse,
-    messages: impl IntoIterator<Item = (Mark, u64)>,
-    refused: Option<&Refused>,
-    now: Time,
-    sink: &mut S,
-) {
-    for (mark, sent) in messages {
-        let (to, timeout) = (mark.side.other(), cx.settings.answer_timeout);
-        let evidence = Evidence {
-            refused: refused.is_some_and(|refused| refused.has(sent)),
-            ..cx.flow.unanswered(to, mark.time, now, timeout)
-        };
-        rules::unanswered(due, evidence, &mark, sink);
+/// A message is no longer waited for.
+fn unanswered<S: Sink>(cx: &Cx<'_>, asked: &PendingRequest, clock: Clock, sink: &mut S) {
+    if asked.due == ResponseDue::Yes {
+        rules::unanswered(asked, cx.flow.missing(asked, clock), sink);
     }
 }
 
@@ -588,6 +518,6 @@ mod tests {
 
     #[test]
     fn a_flow_with_one_message_is_small() {
-        assert!(size_of::<Conversation>() <= 32, "{}", size_of::<Conversation>());
+        assert!(size_of::<Conversation>() <= 56, "{}", size_of::<Conversation>());
     }
 }

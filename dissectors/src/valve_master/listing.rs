@@ -1,71 +1,16 @@
-//! The queries of one socket to a master, and the replies. It makes observations and checks no
+//! The list that one socket requests from a master, page by page. It makes observations and checks no
 //! rules.
 
 use std::hash::BuildHasher;
 
 use crate::kit::{
-    self, Budget, Map, Mark, Payload, PendingRequests, ShortMark, Side, Time, keyed_hash,
+    Budget, Clock, Exchanges, GivenUp, Map, Mark, Payload, Reply, ResponseDue, Side, Time,
+    keyed_hash,
 };
 
 use super::endpoint::{Endpoint, ZERO};
+use super::pending::{ANSWER, Asked, FilterHash, PendingRequest, Query};
 use super::reply::ReplySummary;
-
-/// The remembered properties of a query.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Query {
-    pub(super) mark: ShortMark,
-    /// The key that Xash3D's master must repeat, if the query is complete.
-    pub(super) key: Option<Option<[u8; 4]>>,
-    /// Identifies region and filter.
-    pub(super) question: Question,
-    /// The address after which it continues, if readable.
-    pub(super) seed: Option<Endpoint>,
-    pub(super) status: QueryStatus,
-}
-
-/// The status of a query. A response is due if the query is valid and complete; in Xash3D's
-/// dialect, which is recognized by a key that only its clients send, a reply may have several
-/// packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum QueryStatus {
-    Wrong,
-    Due,
-    WrongInDialect,
-    DueInDialect,
-}
-
-impl QueryStatus {
-    pub(super) fn of(due: bool, dialect: bool) -> QueryStatus {
-        match (due, dialect) {
-            (false, false) => QueryStatus::Wrong,
-            (true, false) => QueryStatus::Due,
-            (false, true) => QueryStatus::WrongInDialect,
-            (true, true) => QueryStatus::DueInDialect,
-        }
-    }
-
-    pub(super) fn is_due(self) -> bool {
-        matches!(self, QueryStatus::Due | QueryStatus::DueInDialect)
-    }
-
-    fn is_dialect(self) -> bool {
-        matches!(self, QueryStatus::WrongInDialect | QueryStatus::DueInDialect)
-    }
-}
-
-/// A short hash of region and filter.
-pub(super) type Question = [u8; 3];
-
-impl Query {
-    /// The hash (FNV-1a, without its lowest bits).
-    pub(super) fn question(region: u8, filter: &[u8]) -> Question {
-        let sign: u32 = std::iter::once(&region)
-            .chain(filter)
-            .fold(0x811C_9DC5, |sign, &byte| (sign ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        let [_, question @ ..] = sign.to_le_bytes();
-        question
-    }
-}
 
 /// How a query relates to earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +22,8 @@ pub(super) enum QueryPosition {
     Resumed,
     /// It begins a new listing, from 0.0.0.0:0. `ended`: the previous one was complete.
     Anew { ended: bool },
-    /// It repeats the previous one, which was not answered, or not in time. `waits`: that one is
-    /// still pending.
-    Again { waits: bool },
+    /// It repeats the previous one, which was not answered, or not in time.
+    Again,
     /// It continues the listing.
     On {
         /// The last address of the previous reply, if known.
@@ -87,7 +31,7 @@ pub(super) enum QueryPosition {
         /// The list has ended.
         ended: bool,
         /// Region and filter are the same as before.
-        same_question: bool,
+        same_filter: bool,
     },
 }
 
@@ -95,8 +39,8 @@ pub(super) enum QueryPosition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyMatch {
     /// It answers this query. `due`: a response was due.
-    Query { due: bool, asked: kit::Reply },
-    /// It answers a query that was repeated and already has a response, or that timed out.
+    Query { due: bool, asked: Reply },
+    /// It may answer a query that was repeated or given up, or that a copy seemed to answer.
     Again,
     /// It is one of the latest replies, sent again.
     Copy,
@@ -114,22 +58,17 @@ const SOONEST_RETRY: i64 = 400_000_000;
 /// The number of replies that are compared to recognize copies.
 const LATEST: usize = 4;
 
-/// The queries of one socket.
+/// The listing of one socket: where it is, and what the master has sent.
 #[derive(Default)]
 pub(super) struct Listing {
-    /// The latest query.
-    query: Option<Query>,
-    /// The packet of its latest repeat, the time of that, and how often it was sent.
-    sent: (u64, Time),
-    tries: u32,
-    /// The latest query was answered.
-    answered: bool,
+    /// The latest query, and its packet.
+    latest: Option<(Query, Mark)>,
     /// The latest query was repeated.
     retried: bool,
-    /// Queries that were repeated while pending, or timed out: each may have a reply of its own.
-    repeats: u8,
+    /// Replies that may still come to queries that no longer wait.
+    pub(super) given_up: GivenUp,
     /// Region and filter of the listing's first query.
-    question: Option<Question>,
+    begun_with: Option<FilterHash>,
     /// The last address of the latest reply.
     last: Option<Endpoint>,
     /// The latest reply had the end mark.
@@ -140,99 +79,94 @@ pub(super) struct Listing {
     replies: [u64; LATEST],
     /// The number of copies in a row that were taken for responses.
     copies: u8,
-    /// Older pending queries, the latest last.
-    waiting: PendingRequests<Mark>,
     handed: SentAddresses,
     /// The filter of the latest query, if a server's description of itself may contradict it.
     pub(super) filter: Option<Box<[u8]>>,
 }
 
+/// The first query that waits, and its packet.
+pub(super) fn first_query(requests: &Exchanges<Asked>) -> Option<(Query, Mark)> {
+    requests.iter().find_map(|asked| Some((*asked.what.query()?, asked.mark)))
+}
+
 impl Listing {
+    /// One that begins with the query that waits, if there is one.
+    pub(super) fn of(requests: &Exchanges<Asked>) -> Listing {
+        let latest = first_query(requests);
+        let begun_with = latest.map(|(query, _)| query.filter);
+        Listing { latest, begun_with, ..Listing::default() }
+    }
+
     /// Memory in bytes that the budget does not count.
     pub(super) fn held(&self) -> usize {
-        let filter = self.filter.as_ref().map_or(0, |filter| filter.len());
-        size_of::<Listing>() + self.waiting.held() + filter
+        size_of::<Listing>() + self.filter.as_ref().map_or(0, |filter| filter.len())
+    }
+
+    /// The latest query, and its packet.
+    pub(super) fn latest(&self) -> Option<(Query, Mark)> {
+        self.latest
+    }
+
+    /// Whether a query other than the latest one waits.
+    fn is_earlier(&self, asked: &PendingRequest) -> bool {
+        let is_latest = |query| self.latest.is_some_and(|(latest, _)| latest.repeats(query));
+        asked.is_open() && asked.what.query().is_some_and(|query| !is_latest(query))
     }
 
     /// The filter of the query that a reply at this time answers, if there is one and no other query waits.
-    pub(super) fn answered_filter(&self, now: Time, timeout: i64) -> Option<&[u8]> {
-        let asked = self.query.filter(|query| now.since(query.mark.get().time) <= timeout);
-        self.filter.as_deref().filter(|_| asked.is_some() && self.waiting.iter().next().is_none())
+    pub(super) fn answered_filter(
+        &self,
+        requests: &Exchanges<Asked>,
+        clock: Clock,
+    ) -> Option<&[u8]> {
+        let (_, mark) = self.latest?;
+        let is_clear = clock.now.since(mark.time) <= clock.timeout
+            && !requests.iter().any(|asked| self.is_earlier(&asked));
+        self.filter.as_deref().filter(|_| is_clear)
     }
 
-    /// The latest query.
-    pub(super) fn query(&self) -> Option<&Query> {
-        self.query.as_ref()
-    }
-
-    /// The latest query, if it was not answered yet.
-    pub(super) fn awaited(&self) -> Option<&Query> {
-        self.query.as_ref().filter(|_| !self.answered)
-    }
-
-    /// Adds a query. Returns how it relates to earlier ones, and which of them is removed for it if
-    /// more than `most` are pending.
+    /// A query is sent, which is not among those that wait yet. Returns how it relates to earlier ones.
     pub(super) fn ask(
         &mut self,
         query: Query,
-        timeout: i64,
-        most: usize,
-    ) -> (QueryPosition, Option<Mark>) {
-        let mark = query.mark.get();
-        self.sent = (mark.frame, mark.time);
-        let Some(before) = self.query else {
-            self.tries = 1;
-            self.query = Some(query);
-            self.question = Some(query.question);
-            return (QueryPosition::First { elsewhere: false }, None);
+        mark: Mark,
+        requests: &mut Exchanges<Asked>,
+        clock: Clock,
+    ) -> QueryPosition {
+        let Some((before, sent)) = self.latest.replace((query, mark)) else {
+            self.begun_with = Some(query.filter);
+            return QueryPosition::First { elsewhere: false };
         };
-        let same = before.seed == query.seed && before.question == query.question;
-        let pause = query.mark.get().time.since(before.mark.get().time);
-        let waits = !self.answered && before.status.is_due();
-        if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
-            let overdue = waits && pause >= timeout;
-            // A query for which no response is due does not wait for ever.
-            let is_anew = self.answered || pause >= timeout;
-            let given_up = if overdue { self.wait(before.mark.get(), most) } else { None };
-            if !self.answered && !overdue {
-                self.repeats = self.repeats.saturating_add(1);
-            }
-            // The client has been waiting since the first one.
-            if is_anew {
-                self.query = Some(query);
-                self.answered = false;
-                self.tries = 0;
-            }
-            self.tries = self.tries.saturating_add(1);
+        let pause = mark.time.since(sent.time);
+        let is_same = query.repeats(&before);
+        let waits = |asked: PendingRequest| {
+            asked.is_open() && asked.what.query().is_some_and(|asked| asked.repeats(&query))
+        };
+        if is_same
+            && (requests.iter().any(waits) || pause >= SOONEST_RETRY && query.seed != Some(ZERO))
+        {
             self.retried = true;
-            return (QueryPosition::Again { waits: self.tries > 1 }, given_up);
+            return QueryPosition::Again;
         }
-        let given_up = if waits { self.wait(before.mark.get(), most) } else { None };
-        self.query = Some(query);
-        self.tries = 1;
-        self.answered = false;
         self.retried = false;
-        if pause >= timeout {
-            self.repeats = 0;
+        // A query to which no response is due waits only until the next one.
+        requests.retain(|asked| asked.due != ResponseDue::No || asked.what.query().is_none());
+        if pause >= clock.timeout {
+            self.given_up = GivenUp::default();
+            requests.retain(|asked| asked.is_open() || !asked.is_overdue(clock));
         }
         if query.seed == Some(ZERO) || query.seed.is_none() {
             let ended = self.ended;
-            self.question = Some(query.question);
+            self.begun_with = Some(query.filter);
             self.last = None;
             self.ended = false;
             // Pages of the previous listing are not copies in this one.
             self.replies = [0; LATEST];
             self.handed.stale = true;
-            return (QueryPosition::Anew { ended }, given_up);
+            return QueryPosition::Anew { ended };
         }
-        let same_question = self.question == Some(query.question);
-        (QueryPosition::On { last: self.last, ended: self.ended, same_question }, given_up)
-    }
-
-    fn wait(&mut self, mark: Mark, most: usize) -> Option<Mark> {
-        let given_up = self.waiting.push_within(mark, most);
-        self.repeats = self.repeats.saturating_add(u8::from(given_up.is_some()));
-        given_up
+        let same_filter = self.begun_with == Some(query.filter);
+        QueryPosition::On { last: self.last, ended: self.ended, same_filter }
     }
 
     /// Adds a reply; `known`: it is complete. Returns how it relates to the queries.
@@ -241,12 +175,13 @@ impl Listing {
         reply: &ReplySummary<'_>,
         known: bool,
         payload: &Payload<'_>,
-        timeout: i64,
+        requests: &mut Exchanges<Asked>,
+        clock: Clock,
     ) -> ReplyMatch {
-        let copy = self.is_copy(payload, timeout);
-        let waits = |mark: &Mark| payload.time.since(mark.time) < timeout;
-        let other_waits = self.waiting.iter().any(waits);
-        let answers = self.answers(copy, reply.keyed, payload, timeout);
+        let copy = self.is_copy(payload, clock.timeout);
+        let waits = |asked: PendingRequest| self.is_earlier(&asked) && !asked.is_overdue(clock);
+        let other_waits = requests.iter().any(waits);
+        let answers = self.answers(copy, reply.keyed, payload, requests, clock);
         if copy && !matches!(answers, ReplyMatch::Query { .. }) {
             return answers;
         }
@@ -272,36 +207,37 @@ impl Listing {
         copy
     }
 
+    /// A client that sends another query has given up the one before: the youngest one is answered.
     fn answers(
         &mut self,
         copy: bool,
         keyed: bool,
         payload: &Payload<'_>,
-        timeout: i64,
+        requests: &mut Exchanges<Asked>,
+        clock: Clock,
     ) -> ReplyMatch {
-        let Some(query) = self.query.filter(|query| query.mark.get().side != payload.side) else {
+        let Some((query, _)) = self.latest.filter(|(_, mark)| mark.side != payload.side) else {
             return ReplyMatch::Nothing;
         };
-        if !self.answered {
-            self.answered = true;
-            // The network may have duplicated a page, so that the response is still to come.
-            self.repeats = self.repeats.saturating_add(u8::from(copy));
-            let ((request, sent), began) = (self.sent, query.mark.get().time);
-            let asked = kit::Reply { began, tries: self.tries, ..kit::Reply::to(request, sent) };
-            return ReplyMatch::Query { due: query.status.is_due(), asked };
-        }
-        if let Some(mark) = self.waiting.pop() {
-            let asked = kit::Reply::to(mark.frame, mark.time);
-            return ReplyMatch::Query { due: true, asked };
-        }
-        if self.repeats > 0 {
-            self.repeats -= 1;
-            return ReplyMatch::Again;
+        let is_query = |asked: &PendingRequest| asked.what.query().map(|_| 0);
+        let best = requests.best(is_query, true, payload.side, clock);
+        match best.and_then(|(_, at)| requests.answer(at, ANSWER, |_| false, clock)) {
+            Some(asked) if asked.is_open() => {
+                // The network may have duplicated a page, so that the response is still to come.
+                if copy {
+                    self.given_up.add();
+                }
+                let due = asked.due == ResponseDue::Yes;
+                return ReplyMatch::Query { due, asked: asked.reply(true) };
+            }
+            Some(_) => return ReplyMatch::Again,
+            None if self.given_up.take() => return ReplyMatch::Again,
+            None => {}
         }
         match self.replied {
             _ if copy => ReplyMatch::Copy,
-            Some(replied) if payload.time.since(replied) <= timeout => {
-                ReplyMatch::More { dialect: keyed || query.status.is_dialect() }
+            Some(replied) if payload.time.since(replied) <= clock.timeout => {
+                ReplyMatch::More { dialect: keyed || query.is_dialect }
             }
             _ => ReplyMatch::Late,
         }
@@ -325,17 +261,10 @@ impl Listing {
         repeated
     }
 
-    /// The pending queries, with the packets of their latest repeats.
-    pub(super) fn unanswered(&self) -> impl Iterator<Item = (Mark, u64)> + '_ {
-        let latest = self.query.filter(|query| !self.answered && query.status.is_due());
-        let older = self.waiting.iter().map(|&mark| (mark, mark.frame));
-        older.chain(latest.map(|query| (query.mark.get(), self.sent.0)))
-    }
-
     /// The side whose listing is incomplete, and the last address that it received.
     pub(super) fn stands_at(&self) -> Option<(Side, Endpoint)> {
-        let side = self.query?.mark.get().side;
-        self.last.filter(|_| !self.ended).map(|last| (side, last))
+        let (_, mark) = self.latest?;
+        self.last.filter(|_| !self.ended).map(|last| (mark.side, last))
     }
 
     /// Frees memory.

@@ -27,6 +27,7 @@ mod info_keys;
 mod kept;
 mod listing;
 mod messages;
+mod pending;
 mod registration;
 mod reply;
 pub(crate) mod rules;

@@ -1,33 +1,17 @@
 //! The registration of one game server with one master: joins, challenges, and challenge responses.
 //! It makes observations and checks no rules.
 
-use crate::kit::{Mark, PendingRequests, Reply, ShortMark, Time, room};
+use crate::kit::{Exchanges, Mark, ResponseDue, Time, room};
 
 use super::info_keys::{Engine, InfoSummary};
-
-/// The remembered properties of a join.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Join {
-    pub(super) mark: ShortMark,
-    /// The challenge of Xash3D's servers, if it is complete.
-    pub(super) server_challenge: Option<Option<[u8; 4]>>,
-    /// The join is complete, so that a response is due.
-    pub(super) due: bool,
-}
+use super::pending::{Asked, PendingRequest, ServerChallenge};
 
 /// Why a challenge may have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChallengeReason {
-    /// One of these, or both, were pending.
-    Asked {
-        /// A join.
-        join: bool,
-        /// An info string with a wrong challenge.
-        wrong: bool,
-        /// The request, if it was still pending.
-        asked: Option<Reply>,
-    },
-    /// An info string before it that cannot be checked.
+    /// A join or an info string with a wrong challenge, as it waited.
+    Asked(PendingRequest),
+    /// An info string before it that cannot be checked, or a join that was given up.
     Perhaps,
     /// There was no reason.
     Nothing,
@@ -77,20 +61,12 @@ const MOST_GIVEN: usize = 16;
 /// A game server and a master.
 #[derive(Default)]
 pub(super) struct Registration {
-    /// The join that waits for its challenge.
-    join: Option<Mark>,
-    /// Joins without a challenge so far.
-    due: u8,
-    /// The packet of the latest join, and its time; and how often it was sent since the first
-    /// pending one.
-    sent: (u64, Time),
-    tries: u32,
     /// The challenge in the latest join.
-    server_challenge: Option<Option<[u8; 4]>>,
-    /// Those in the joins before it that still wait.
+    server_challenge: ServerChallenge,
+    /// Those in the joins that it repeats.
     earlier: Vec<[u8; 4]>,
-    /// The pending info string with a wrong challenge.
-    wrong: Option<Mark>,
+    /// The latest join was answered, or needs no answer.
+    is_challenged: bool,
     /// The latest info string before any challenge or other packet from the master: a challenge
     /// after it proves that there was none before.
     early: Option<Mark>,
@@ -113,10 +89,6 @@ pub(super) struct Registration {
     engine: Option<Engine>,
     /// The time of the quit.
     quit: Option<Time>,
-    /// The latest challenge, if no info string followed.
-    info_due: Option<Mark>,
-    /// Older pending joins.
-    waiting: PendingRequests<Mark>,
 }
 
 /// Maximum number of challenges in earlier joins that are kept.
@@ -129,20 +101,35 @@ pub(super) struct JoinResult {
     pub(super) interval: Option<i64>,
     /// It is the first after a quit.
     pub(super) after_quit: bool,
-    /// An older join that is removed for it.
-    pub(super) given_up: Option<Mark>,
     /// An info string before any challenge that was not followed by one.
     pub(super) early: Option<Mark>,
 }
 
+/// The first join that waits.
+pub(super) fn first_join(requests: &Exchanges<Asked>) -> Option<(ServerChallenge, PendingRequest)> {
+    requests.iter().find_map(|asked| match asked.what {
+        Asked::Challenge(server_challenge) => Some((server_challenge, asked)),
+        _ => None,
+    })
+}
+
 impl Registration {
+    /// One that begins with the join that waits, if there is one.
+    pub(super) fn of(requests: &Exchanges<Asked>, timeout: i64) -> Registration {
+        let mut registration = Registration::default();
+        if let Some((_, join)) = first_join(requests) {
+            registration.join(&join, false, timeout);
+        }
+        registration
+    }
+
     /// Memory in bytes.
     pub(super) fn held(&self) -> usize {
-        size_of::<Registration>() + room(&self.given) + room(&self.earlier) + self.waiting.held()
+        size_of::<Registration>() + room(&self.given) + room(&self.earlier)
     }
 
     /// The challenge in the latest join, if there was a join.
-    pub(super) fn server_challenge(&self) -> Option<Option<[u8; 4]>> {
+    pub(super) fn server_challenge(&self) -> ServerChallenge {
         self.server_challenge
     }
 
@@ -156,13 +143,12 @@ impl Registration {
         self.engine
     }
 
-    /// Adds a join; at most `most` are pending.
-    pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> JoinResult {
-        let Mark { frame, time: now, .. } = join.mark.get();
-        self.sent = (frame, now);
+    /// Adds a join. `waits`: so does an earlier one.
+    pub(super) fn join(&mut self, join: &PendingRequest, waits: bool, timeout: i64) -> JoinResult {
+        let Asked::Challenge(server_challenge) = join.what else { return JoinResult::default() };
+        let now = join.mark.time;
         let early = self.early.take();
-        let mut joined =
-            JoinResult { after_quit: self.quit.is_some(), early, ..JoinResult::default() };
+        let mut joined = JoinResult { after_quit: self.quit.is_some(), early, interval: None };
         if self.quit.take().is_some() {
             self.round = None;
             self.claim = None;
@@ -179,27 +165,15 @@ impl Registration {
             _ => self.round = Some(now),
         }
         self.joined = Some(now);
-        self.due = self.due.saturating_add(1);
         self.reported = false;
-        if self.join.is_none() {
+        self.is_challenged = join.due == ResponseDue::No;
+        let before = std::mem::replace(&mut self.server_challenge, server_challenge);
+        if !waits {
             self.earlier.clear();
-        }
-        if let Some(Some(before)) = self.server_challenge.filter(|_| self.join.is_some())
+        } else if let Some(Some(before)) = before
             && self.earlier.len() < EARLIER
         {
             self.earlier.push(before);
-        }
-        self.server_challenge = join.server_challenge;
-        match self.join {
-            Some(waiting) if now.since(waiting.time) < timeout => {
-                self.tries = self.tries.saturating_add(1);
-            }
-            waiting => {
-                self.tries = 1;
-                joined.given_up =
-                    waiting.and_then(|waiting| self.waiting.push_within(waiting, most));
-                self.join = join.due.then_some(join.mark.get());
-            }
         }
         joined
     }
@@ -209,34 +183,18 @@ impl Registration {
         self.perhaps = true;
     }
 
-    /// Adds a challenge; `None`: unreadable.
-    pub(super) fn challenge(&mut self, value: Option<u32>, given: Mark) -> ChallengeReason {
-        let side = given.side;
-        let of_other = |mark: &mut Mark| mark.side != side;
-        let (request, sent) = self.sent;
-        let joined = self.join.take_if(of_other).map(|first| Reply {
-            began: first.time,
-            tries: self.tries,
-            ..Reply::to(request, sent)
-        });
-        let join = joined.is_some();
-        // One challenge answers one request, and joins come first.
-        let corrected = if join { None } else { self.wrong.take_if(of_other) };
-        let wrong = corrected.is_some();
-        let asked = joined.or(corrected.map(|mark| Reply::to(mark.frame, mark.time)));
-        let why = if join || wrong || self.due > 0 {
-            ChallengeReason::Asked { join, wrong, asked }
-        } else if self.perhaps {
-            ChallengeReason::Perhaps
-        } else {
-            ChallengeReason::Nothing
+    /// Adds a challenge; `None`: unreadable. `asked`: what it answers.
+    pub(super) fn challenge(
+        &mut self,
+        value: Option<u32>,
+        asked: Option<PendingRequest>,
+    ) -> ChallengeReason {
+        let why = match asked {
+            Some(asked) => ChallengeReason::Asked(asked),
+            None if self.perhaps => ChallengeReason::Perhaps,
+            None => ChallengeReason::Nothing,
         };
-        if why != ChallengeReason::Nothing && value.is_some() {
-            self.info_due = Some(given);
-        }
-        if !wrong {
-            self.due = self.due.saturating_sub(1);
-        }
+        self.is_challenged |= asked.is_some_and(|asked| matches!(asked.what, Asked::Challenge(_)));
         self.perhaps = value.is_none();
         if self.given.len() >= MOST_GIVEN {
             let oldest = self.given.iter().position(|given| given.spent).unwrap_or_default();
@@ -246,26 +204,13 @@ impl Registration {
         why
     }
 
-    /// Adds an info string, `whole` as it was sent. Returns the status of its challenge, and the
-    /// older info string with a wrong challenge that is removed for it.
-    pub(super) fn info(
-        &mut self,
-        info: &InfoSummary,
-        whole: bool,
-        mark: Mark,
-        timeout: i64,
-    ) -> (Claimed, Option<Mark>) {
+    /// Adds an info string. Returns the status of its challenge.
+    pub(super) fn info(&mut self, info: &InfoSummary, now: Time, timeout: i64) -> Claimed {
         self.engine = info.engine.or(self.engine);
-        self.reported |= self.given.is_empty() || self.join.is_none();
-        let claimed = self.claimed(info, mark.time, timeout);
-        self.claim = info.challenge.and_then(|echo| Some((echo.value?, mark.time)));
-        let given_up = self.wrong.take().filter(|wrong| mark.time.since(wrong.time) >= timeout);
-        match claimed {
-            Claimed::Given => {}
-            wrong if wrong.is_certain() && whole && info.is_valid => self.wrong = Some(mark),
-            _ => self.perhaps = true,
-        }
-        (claimed, given_up)
+        self.reported |= self.given.is_empty() || self.is_challenged;
+        let claimed = self.claimed(info, now, timeout);
+        self.claim = info.challenge.and_then(|echo| Some((echo.value?, now)));
+        claimed
     }
 
     fn claimed(&mut self, info: &InfoSummary, now: Time, timeout: i64) -> Claimed {
@@ -300,11 +245,6 @@ impl Registration {
         }
     }
 
-    /// The challenge that no info string has followed so far, if any; it waits no longer.
-    pub(super) fn take_due_info(&mut self) -> Option<Mark> {
-        self.info_due.take()
-    }
-
     /// An info string came before any challenge. Returns an earlier one with the same fault.
     pub(super) fn reported_early(&mut self, mark: Mark) -> Option<Mark> {
         self.early.replace(mark)
@@ -318,7 +258,6 @@ impl Registration {
     /// Adds a quit. Returns whether it is a second one and not a copy, which would follow
     /// immediately.
     pub(super) fn quit(&mut self, now: Time) -> bool {
-        self.info_due = None;
         let before = self.quit.replace(now);
         before.is_some_and(|before| now.since(before) > Time::MOMENT)
     }
@@ -326,15 +265,5 @@ impl Registration {
     /// A message other than a join comes. Returns, once, whether the server has quit before.
     pub(super) fn speaks(&mut self) -> bool {
         self.quit.take().is_some()
-    }
-
-    /// The joins and the info string that still wait for a challenge, each with the packet of its
-    /// latest repeat.
-    pub(super) fn unanswered(
-        &self,
-    ) -> (impl Iterator<Item = (Mark, u64)> + '_, Option<(Mark, u64)>) {
-        let older = self.waiting.iter().map(|&mark| (mark, mark.frame));
-        let joins = older.chain(self.join.map(|mark| (mark, self.sent.0)));
-        (joins, self.wrong.map(|mark| (mark, mark.frame)))
     }
 }

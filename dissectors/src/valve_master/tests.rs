@@ -34,6 +34,8 @@ pub(super) struct Outcome {
     findings: Vec<(String, Severity, Verdict, String)>,
     /// The request that each message answers.
     replies: Vec<Option<Reply>>,
+    /// How each message relates to earlier requests.
+    sendings: Vec<Sending>,
 }
 
 impl Outcome {
@@ -91,6 +93,7 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         counts: counts.map(|rule| (rule.code.to_string(), results.counts(rule))).collect(),
         findings: found.collect(),
         replies: heard.iter().map(|heard| heard.reply).collect(),
+        sendings: heard.iter().map(|heard| heard.sending).collect(),
     }
 }
 

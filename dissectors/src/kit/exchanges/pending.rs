@@ -59,14 +59,6 @@ impl<T> PendingRequests<T> {
         }
     }
 
-    /// The same where at most `most` may wait, and one at least: returns the oldest one that makes
-    /// room for it.
-    pub fn push_within(&mut self, request: T, most: usize) -> Option<T> {
-        let oldest = if self.len() >= most.max(1) { self.remove(0) } else { None };
-        self.push(request);
-        oldest
-    }
-
     /// Takes out the request in this place; 0 is the oldest.
     #[inline]
     pub fn remove(&mut self, at: usize) -> Option<T> {
@@ -78,11 +70,6 @@ impl<T> PendingRequests<T> {
                 removed
             }
         }
-    }
-
-    /// Takes out the youngest request.
-    pub fn pop(&mut self) -> Option<T> {
-        self.remove(self.len().checked_sub(1)?)
     }
 
     /// Forgets all that are not such requests.
@@ -132,9 +119,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Push(u8),
-        PushWithin(u8, usize),
         Remove(usize),
-        Pop,
         Retain(u8),
         Set(usize, u8),
         Take,
@@ -143,9 +128,7 @@ mod tests {
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
             6 => any::<u8>().prop_map(Step::Push),
-            3 => (any::<u8>(), 0..5_usize).prop_map(|(it, most)| Step::PushWithin(it, most)),
             3 => (0..4_usize).prop_map(Step::Remove),
-            1 => Just(Step::Pop),
             1 => any::<u8>().prop_map(Step::Retain),
             1 => (0..4_usize, any::<u8>()).prop_map(|(at, it)| Step::Set(at, it)),
             1 => Just(Step::Take),
@@ -162,16 +145,10 @@ mod tests {
                         pending.push(it);
                         list.push(it);
                     }
-                    Step::PushWithin(it, most) => {
-                        let oldest = (list.len() >= most.max(1)).then(|| list.remove(0));
-                        list.push(it);
-                        prop_assert_eq!(pending.push_within(it, most), oldest);
-                    }
                     Step::Remove(at) => {
                         let removed = (at < list.len()).then(|| list.remove(at));
                         prop_assert_eq!(pending.remove(at), removed);
                     }
-                    Step::Pop => prop_assert_eq!(pending.pop(), list.pop()),
                     Step::Retain(most) => {
                         pending.retain(|it| *it <= most);
                         list.retain(|it| *it <= most);

@@ -20,6 +20,8 @@ pub(crate) struct HeardMessage {
     pub(crate) findings: Vec<Finding>,
     /// The request that it answers.
     pub(crate) reply: Option<Reply>,
+    /// How it relates to earlier requests.
+    pub(crate) sending: Sending,
 }
 
 impl std::fmt::Debug for HeardMessage {
@@ -66,6 +68,7 @@ pub(crate) struct TestRecorder {
     /// Which requests were answered.
     pub(crate) replies: Vec<Reply>,
     reply: Option<Reply>,
+    sending: Sending,
     /// The message that has begun, if the protocol reports it.
     begun: Option<&'static str>,
     /// The number of findings of earlier messages.
@@ -108,6 +111,9 @@ impl Sink for TestRecorder {
         self.replies.push(reply);
         self.reply = Some(reply);
     }
+    fn sent(&mut self, sending: Sending) {
+        self.sending = sending;
+    }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         if let Some(begun) = self.begun.take() {
             assert_eq!(begun, message.name, "it ends as what it began as");
@@ -130,6 +136,7 @@ impl Sink for TestRecorder {
             leaves: leaves.map(|it| (it.field.name, text(&tree, it, payload.bytes))).collect(),
             findings,
             reply: self.reply.take(),
+            sending: std::mem::take(&mut self.sending),
             bytes: payload.bytes.to_vec(),
             pieces: payload.pieces.to_vec(),
             tree,

@@ -1,8 +1,9 @@
 //! Requests and responses: each request has one response.
 
-use crate::kit::{Evidence, Mark, Sink, Span};
+use crate::kit::{Evidence, ResponseDue, Sink, Span};
 use crate::rule;
 use crate::valve_master::listing::ReplyMatch;
+use crate::valve_master::pending::{Asked, PendingRequest};
 use crate::valve_master::registration::ChallengeReason;
 
 rule! {
@@ -71,29 +72,19 @@ pub(in crate::valve_master) fn challenge_answered<S: Sink>(at: Span, sink: &mut 
     sink.checked(&VM049, true, at, String::new);
 }
 
-/// The messages to which a master must respond, or a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::valve_master) enum DueResponse {
-    Query,
-    Join,
-    WrongChallenge,
-    Challenge,
-}
-
-/// An earlier message that was not answered.
+/// A message that was not answered.
 pub(in crate::valve_master) fn unanswered<S: Sink>(
-    due: DueResponse,
+    asked: &PendingRequest,
     evidence: Evidence,
-    mark: &Mark,
     sink: &mut S,
 ) {
-    let (rule, what) = match due {
-        DueResponse::Query => (&VM026, "no reply came to the query"),
-        DueResponse::Join => (&VM047, "no challenge came to the join"),
-        DueResponse::Challenge => (&VM049, "no info string came to the challenge"),
-        DueResponse::WrongChallenge => (&VM043, "no new challenge came to the info string"),
+    let (rule, what) = match asked.what {
+        Asked::List(_) => (&VM026, "no reply came to the query"),
+        Asked::Challenge(_) => (&VM047, "no challenge came to the join"),
+        Asked::NewChallenge => (&VM043, "no new challenge came to the info string"),
+        Asked::Info => (&VM049, "no info string came to the challenge"),
     };
-    sink.recalled(rule, false, evidence, mark, || what.to_owned());
+    sink.recalled(rule, false, evidence, &asked.mark, || what.to_owned());
 }
 
 /// Checks whether a reply has a query before it.
@@ -130,13 +121,11 @@ pub(in crate::valve_master) fn challenged<S: Sink>(why: ChallengeReason, at: Spa
     sink.checked(&VM041, why != ChallengeReason::Nothing, at, || {
         "no join and no wrong challenge came before this challenge".to_owned()
     });
-    if let ChallengeReason::Asked { join, wrong, asked } = why {
-        asked.into_iter().for_each(|asked| sink.answers(asked));
-        if join {
-            sink.checked(&VM047, true, at, String::new);
-        }
-        if wrong {
-            sink.checked(&VM043, true, at, String::new);
-        }
+    if let ChallengeReason::Asked(asked) = why
+        && asked.due == ResponseDue::Yes
+    {
+        sink.answers(asked.reply(true));
+        let rule = if asked.what == Asked::NewChallenge { &VM043 } else { &VM047 };
+        sink.checked(rule, true, at, String::new);
     }
 }

@@ -68,7 +68,7 @@ pub(in crate::valve_master) fn asked<S: Sink>(
         }),
         // During the silence, NAT may have given the port to another client.
         QueryPosition::Resumed
-        | QueryPosition::Again { .. }
+        | QueryPosition::Again
         | QueryPosition::On { last: None, ended: false, .. } => {}
         QueryPosition::Anew { ended } => {
             if ended {
@@ -78,13 +78,13 @@ pub(in crate::valve_master) fn asked<S: Sink>(
         QueryPosition::On { ended: true, .. } => sink.checked(&VM023, false, at, || {
             format!("the list has ended, and is asked for from {} on", shown(seed))
         }),
-        QueryPosition::On { last: Some(last), same_question, .. } => {
+        QueryPosition::On { last: Some(last), same_filter, .. } => {
             sink.checked(&VM021, seed == last, at, || {
                 format!("asks from {}; the reply before ends with {}", shown(seed), shown(last))
             });
             sink.checked(&VM022, true, at, String::new);
             sink.checked(&VM023, true, at, String::new);
-            sink.checked(&VM024, same_question, at, || {
+            sink.checked(&VM024, same_filter, at, || {
                 "region or filter is not the listing's first query's".to_owned()
             });
         }

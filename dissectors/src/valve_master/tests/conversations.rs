@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::valve_master::info_keys;
-use crate::valve_master::registration::{Join, Registration};
+use crate::valve_master::pending::Asked;
+use crate::valve_master::registration::Registration;
 
 const GIVEN: &[u8] = b"\xFF\xFF\xFF\xFFs\n\x96\x2F\xDD\x4F";
 
@@ -60,6 +61,37 @@ fn a_query_sent_again_is_one_question() {
     ];
     let outcome = converse(&steps, 9000);
     assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+}
+
+/// As everywhere: each repeat prolongs the wait, up to three timeouts.
+#[test]
+fn each_repeat_prolongs_the_wait() {
+    let (asks, lists) = (query(ALL, ""), reply(&[A], true));
+    for (from, request, response) in [(CLIENT, &asks[..], &lists[..]), (SERVER, b"q", GIVEN)] {
+        let sent = |times: &[i64]| {
+            times.iter().map(|&time| (time, from, MASTER, request)).collect::<Vec<Step<'_>>>()
+        };
+        let mut steps = sent(&[0, 2000, 4000]);
+        steps.push((4020, MASTER, from, response));
+        let outcome = converse(&steps, 4100);
+        let at = |ms: i64| Time(ms * 1_000_000);
+        let repeated = Reply { began: at(0), tries: 3, ..Reply::to(3, at(4000)) };
+        assert_eq!(outcome.replies[3], Some(repeated));
+        assert_eq!(outcome.sendings, [Sending::New, Sending::Again, Sending::Again, Sending::New]);
+        assert!(outcome.failed().is_empty(), "{:?}", outcome.findings);
+        // The fifth one comes three timeouts after the first one.
+        let outcome = converse(&sent(&[0, 2500, 5000, 7500, 9000]), 9100);
+        let again = [Sending::Again; 3];
+        assert_eq!(outcome.sendings, [&[Sending::New], &again[..], &[Sending::New]].concat());
+        // The answer is missing when the timeout has passed after the latest sending.
+        let silent = |until| {
+            let heard = (10, MASTER, from, &b"\xFF\xFF\xFF\xFFc 127.0.0.1:1"[..]);
+            let steps = [sent(&[0]), vec![heard], sent(&[2000, 4000])].concat();
+            let outcome = converse(&steps, until);
+            (outcome.failed().len(), outcome.inconclusive().len())
+        };
+        assert_eq!([silent(6900), silent(7100)], [(0, 1), (1, 0)]);
+    }
 }
 
 #[test]
@@ -570,10 +602,10 @@ fn a_clock_that_is_set_back_tells_no_interval() {
     let mut registration = Registration::default();
     for (time, interval) in [(400, None), (0, None), (300, Some(300))] {
         let mark = Mark { frame: 1, time: Time(time), length: 1, side: Side::First };
-        let join = Join { mark: mark.into(), server_challenge: None, due: true };
-        assert_eq!(registration.join(join, 3, 9).interval, interval, "{time}");
-        registration.challenge(Some(1), Mark { side: Side::Second, ..mark });
-        registration.info(&info_keys::InfoSummary::default(), true, mark, 3);
+        let join = Request::new(Asked::Challenge(None), mark, true);
+        assert_eq!(registration.join(&join, false, 3).interval, interval, "{time}");
+        registration.challenge(Some(1), Some(join));
+        registration.info(&info_keys::InfoSummary::default(), mark.time, 3);
     }
 }
 
