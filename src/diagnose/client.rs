@@ -152,10 +152,10 @@ impl Client {
         }
     }
 
-    /// It asks a master for a list. `timeout`: nanoseconds that an answer may take.
-    pub(super) fn asks_for_list(&mut self, event: &MessageEvent<'_>, timeout: i64) {
+    /// It asks a master for a list.
+    pub(super) fn asks_for_list(&mut self, event: &MessageEvent<'_>) {
         self.library = event.library().or(self.library);
-        self.masters.asks(event.ends()[1].ip(), event.time(), timeout);
+        self.masters.asks(event.ends()[1].ip(), event.time(), event.exchange());
         self.sends(event);
     }
 

@@ -6,7 +6,7 @@ use dissectors::kit::{Map, Time};
 
 use super::fact::NO_ACCIDENT;
 use super::find_or_add::find_or_add;
-use crate::session::ExchangeCounts;
+use crate::session::{ExchangeCounts, ExchangeEffect};
 
 /// Maximum number of masters that are kept of a client.
 const MASTERS: usize = 16;
@@ -19,44 +19,47 @@ pub(super) struct AskedMasters(Vec<AskedMaster>);
 #[derive(Debug)]
 struct AskedMaster {
     host: IpAddr,
-    /// Requests for lists and for their next pages; a repeated one is counted once.
+    /// Its exchanges: requests for lists and for their next pages.
     counts: ExchangeCounts,
-    /// When the one that waits was sent first.
+    /// When the latest request was sent, while it waits.
     waits: Option<Time>,
 }
 
+impl AskedMaster {
+    /// The latest request counts neither as answered nor as unanswered.
+    fn leave_out(&mut self) {
+        self.counts.asked = self.counts.asked.saturating_sub(1);
+    }
+}
+
 impl AskedMasters {
-    /// It asks for a list, or for its next page. `timeout`: nanoseconds that an answer may take.
-    pub(super) fn asks(&mut self, master: IpAddr, time: Time, timeout: i64) {
+    /// It asks for a list, or for its next page.
+    pub(super) fn asks(&mut self, master: IpAddr, time: Time, effect: ExchangeEffect) {
         let new = || AskedMaster { host: master, counts: ExchangeCounts::default(), waits: None };
         let found = find_or_add(&mut self.0, MASTERS, |it| it.host == master, new);
         let Some(asked) = found else { return };
-        match asked.waits {
-            Some(sent) if time.since(sent) < timeout => {}
-            before => {
-                before.iter().for_each(|_| asked.counts.add_one(false));
-                asked.waits = Some(time);
-            }
-        }
+        asked.counts.message(effect);
+        asked.waits = Some(time);
     }
 
     /// A master sends it a list or a page, or something else (`is_list`: false), for which nobody is at fault.
-    pub(super) fn gets(&mut self, master: IpAddr, is_list: bool) {
+    pub(super) fn gets(&mut self, master: IpAddr, is_list: bool, effect: ExchangeEffect) {
         let asked = self.0.iter_mut().find(|it| it.host == master);
-        if let Some(asked) = asked
-            && asked.waits.take().is_some()
-            && is_list
-        {
-            asked.counts.add_one(true);
+        let Some(asked) = asked else { return };
+        match asked.waits.take() {
+            _ if is_list => asked.counts.message(effect),
+            Some(_) => asked.leave_out(),
+            None => {}
         }
     }
 
-    /// The capture ends: what has waited for long enough is not answered.
+    /// The capture ends: what has not waited for long enough may still be answered.
     pub(super) fn finish(&mut self, end: Time, timeout: i64, is_complete: bool) {
         for asked in &mut self.0 {
-            let is_over = |sent: &Time| is_complete || end.since(*sent) >= timeout;
-            let unanswered = asked.waits.take().filter(is_over);
-            unanswered.iter().for_each(|_| asked.counts.add_one(false));
+            let is_young = |sent: &mut Time| !is_complete && end.since(*sent) < timeout;
+            if asked.waits.take_if(|sent| is_young(sent)).is_some() {
+                asked.leave_out();
+            }
         }
     }
 

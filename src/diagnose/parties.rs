@@ -67,9 +67,8 @@ impl Diagnosis {
                 }
             }
             (Purpose::ListRequest, _) => {
-                let timeout = self.ledger_settings.answer_timeout;
                 let client = self.client(from.ip());
-                client.into_iter().for_each(|client| client.asks_for_list(event, timeout));
+                client.into_iter().for_each(|client| client.asks_for_list(event));
                 self.master(id, to).into_iter().for_each(|master| master.hears(event));
             }
             // In a connection, only clients answer a master's challenge.
@@ -95,7 +94,8 @@ impl Diagnosis {
         if message.speaker == Role::Master
             && let Some(client) = self.clients.get_mut(&to.ip())
         {
-            client.masters.gets(from.ip(), message.purpose == Purpose::List);
+            let is_list = message.purpose == Purpose::List;
+            client.masters.gets(from.ip(), is_list, event.exchange());
         }
         self.exchanges_ended();
     }
