@@ -4,7 +4,7 @@ use super::observation::{Observation, Occasion};
 use super::pending::{Notes, PendingRequest};
 use super::state::UnmatchedList;
 use super::{A2s, rules};
-use crate::kit::{Clock, Context, ResponseDue, Sink, Span, Time};
+use crate::kit::{Clock, Context, ResponseDue, Side, Sink, Span, Time};
 
 /// The usual position of the message byte.
 pub(super) const KIND: Span = Span { start: 4, end: 5 };
@@ -35,17 +35,13 @@ pub(super) fn give_up<S: Sink>(
 /// have arrived, and while the capture has no packet of the asked party, which may still appear.
 pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
     let clock = cx.settings.clock(now);
-    loop {
-        let (flow, split) = (cx.flow, cx.conversation.split_so_far());
-        let waits = |asked: &PendingRequest| {
-            let server = asked.mark.side.other();
-            let coming = || split.is_some_and(|split| split.is_coming(server));
-            asked.due == ResponseDue::Yes && (!flow.seen[server.index()] || coming())
-        };
-        let is_over = cx.conversation.requests.is_overdue(end, waits, clock);
-        let Some(asked) = is_over.then(|| cx.conversation.requests.take(0)).flatten() else {
-            break;
-        };
+    let (seen, split) = (cx.flow.seen, cx.conversation.split_so_far());
+    let may_come = [Side::First, Side::Second]
+        .map(|server| !seen[server.index()] || split.is_some_and(|split| split.is_coming(server)));
+    let waits = |asked: &PendingRequest| {
+        asked.due == ResponseDue::Yes && may_come[asked.mark.side.other().index()]
+    };
+    while let Some(asked) = cx.conversation.requests.take_overdue(end, waits, clock) {
         give_up(cx, &asked, clock, sink);
     }
     let is_over = |stray: &UnmatchedList| {

@@ -119,9 +119,7 @@ fn is_seen(cx: &Cx<'_>, side: Side) -> bool {
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let (flow, clock) = (cx.flow, cx.settings.clock(now));
     let waits = |asked: &PendingQuery| !flow.seen[asked.mark.side.other().index()];
-    while cx.conversation.requests.is_overdue(end, waits, clock)
-        && let Some(asked) = cx.conversation.requests.take(0)
-    {
+    while let Some(asked) = cx.conversation.requests.take_overdue(end, waits, clock) {
         give_up(cx, &asked, clock, sink);
     }
     uplink::expire(cx, now, end, sink);

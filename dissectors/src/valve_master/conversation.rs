@@ -52,11 +52,11 @@ impl Conversation {
         (listing.get_or_insert_with(|| Box::new(Listing::of(requests))), requests)
     }
 
-    fn registration(&mut self, timeout: i64) -> (&mut Registration, &mut Exchanges<Asked>) {
+    /// The registration, and what waits.
+    fn registration(&mut self) -> (&mut Registration, &mut Exchanges<Asked>) {
         let Conversation { requests, more } = self;
         let registration = &mut more.get_or_insert_default().registration;
-        let new = || Box::new(Registration::of(requests, timeout));
-        (registration.get_or_insert_with(new), requests)
+        (registration.get_or_insert_with(|| Box::new(Registration::of(requests))), requests)
     }
 
     pub(super) fn held(&self) -> usize {
@@ -373,10 +373,9 @@ fn join<S: Sink>(
     let joined = if cx.conversation.is_silent() {
         JoinResult::default()
     } else {
-        let timeout = cx.settings.answer_timeout;
-        let (registration, requests) = cx.conversation.registration(timeout);
+        let (registration, requests) = cx.conversation.registration();
         let waits = requests.iter().any(|asked| asked.is_open() && join.repeats(&asked));
-        registration.join(&join, waits, timeout)
+        registration.join(&join, waits, cx.settings.answer_timeout)
     };
     let sending = wait(cx, join, sink);
     sink.sent(sending);
@@ -397,7 +396,7 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     // A join of one byte is recognized by its port only, unless the flow is known.
     let join_unseen =
         cx.conversation.is_silent() && !ValveMaster::INFO.ports.contains(&payload.from.port());
-    let (registration, requests) = cx.conversation.registration(clock.timeout);
+    let (registration, requests) = cx.conversation.registration();
     if join_unseen {
         registration.expect_any();
     }
@@ -427,7 +426,7 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
 fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, sink: &mut S) {
     let clock = cx.settings.clock(payload.time);
     let at = payload.whole();
-    let (registration, requests) = cx.conversation.registration(clock.timeout);
+    let (registration, requests) = cx.conversation.registration();
     if registration.speaks() {
         rules::after_quit(false, at, sink);
         return;
@@ -451,7 +450,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
     let master_seen = cx.flow.seen.get(payload.side.other().index()) == Some(&true);
     if claimed == Claimed::Unchallenged && cx.flow.began && !master_seen && !payload.lost {
         let mark = payload.mark();
-        let early = cx.conversation.registration(clock.timeout).0.reported_early(mark);
+        let early = cx.conversation.registration().0.reported_early(mark);
         unchallenged(cx, early, false, sink);
     } else {
         let at = summary.challenge.map_or(at, |echo| echo.at);
@@ -463,7 +462,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
 }
 
 fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, sink: &mut S) {
-    let (registration, requests) = cx.conversation.registration(cx.settings.answer_timeout);
+    let (registration, requests) = cx.conversation.registration();
     requests.retain(|asked| asked.what != Asked::Info);
     let (again, engine) = (registration.quit(payload.time), registration.engine());
     let at = payload.whole();

@@ -115,12 +115,13 @@ pub(super) fn first_join(requests: &Exchanges<Asked>) -> Option<(ServerChallenge
 
 impl Registration {
     /// One that begins with the join that waits, if there is one.
-    pub(super) fn of(requests: &Exchanges<Asked>, timeout: i64) -> Registration {
-        let mut registration = Registration::default();
-        if let Some((_, join)) = first_join(requests) {
-            registration.join(&join, false, timeout);
-        }
-        registration
+    pub(super) fn of(requests: &Exchanges<Asked>) -> Registration {
+        let Some((server_challenge, join)) = first_join(requests) else {
+            return Registration::default();
+        };
+        let (round, joined) = (Some(join.mark.time), Some(join.mark.time));
+        let is_challenged = join.due == ResponseDue::No;
+        Registration { round, joined, server_challenge, is_challenged, ..Registration::default() }
     }
 
     /// Memory in bytes.

@@ -381,12 +381,16 @@ impl<Q: Question> Exchanges<Q> {
         }
     }
 
-    /// Whether there is a request, and the oldest one is overdue, or it is the `end`. `waits`: it is
-    /// waited for all the same, because its response is on its way, or because the party that was
-    /// asked may still appear.
-    pub fn is_overdue(&self, end: bool, waits: impl Fn(&Request<Q>) -> bool, clock: Clock) -> bool {
-        let is_over = |asked: Request<Q>| end || asked.is_overdue(clock) && !waits(&asked);
-        self.get(0).is_some_and(is_over)
+    /// Takes out the oldest request if it is overdue, or at the `end`. `waits`: it is waited for all the same,
+    /// because its response is on its way, or because the party that was asked may still appear.
+    pub fn take_overdue(
+        &mut self,
+        end: bool,
+        waits: impl Fn(&Request<Q>) -> bool,
+        clock: Clock,
+    ) -> Option<Request<Q>> {
+        let is_over = |asked: &Request<Q>| end || asked.is_overdue(clock) && !waits(asked);
+        self.get(0).filter(is_over).and_then(|_| self.take(0))
     }
 }
 
