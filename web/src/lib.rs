@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use gamewire::Terminal;
 use gamewire::browser::held;
 
-// The only import: the worker shows progress.
+// The only import: the worker shows progress. Since Rust 1.96, the linker takes a symbol that is undefined for one only
+// if its module is named.
+#[link(wasm_import_module = "env")]
 unsafe extern "C" {
     fn gamewire_reached(done: f64, total: f64);
 }
