@@ -52,6 +52,15 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Creates a folder for outputs, and those above it, where they are missing.
+///
+/// # Errors
+/// It cannot be created.
+#[cfg(feature = "commands")]
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
 /// An output that is complete or not there: if it is dropped before it is put in its place, nothing has
 /// changed. What went into a FIFO or a device has gone.
 pub(crate) struct OutputFile {

@@ -4,31 +4,46 @@
 const MOST = 200e6;
 // Characters of an output that are shown; all of them are saved.
 const SHOWN = 2e6;
+// Bytes of outputs that are kept, so that going back to a view does not read the captures again.
+const KEPT = 64e6;
 // The name of a file that a command writes, which no capture has.
 const OUTPUT = "gamewire output";
 
+// Any command writes the packets that `-Y` selects; this one keeps least beside them.
+const PACKETS = { args: ["flows", "-w", OUTPUT], output: OUTPUT, file: "gamewire-packets.pcapng", type: "application/octet-stream" };
+
+// A table that is CSV, and the command that writes it.
+const table = (name, ...args) => ({ name, args: [...args, "--format", "csv"], file: `gamewire-${name}.csv`, type: "text/csv" });
+const summarized = (name) => table(name, "summary", "--table", name);
+const exported = (name) => ({ ...table(name, "export", "--tables", name, "-o", OUTPUT), output: `${OUTPUT}/${name}.csv` });
+
 const VIEWS = [
-  { name: "Report", args: ["report", "-o", OUTPUT], output: OUTPUT, ends: "html", type: "text/html" },
+  { name: "Report", args: ["report", "-o", OUTPUT], output: OUTPUT, file: "gamewire-report.html", type: "text/html" },
   { name: "Diagnose", args: ["diagnose"] },
   { name: "Abuse", args: ["abuse"] },
-  { name: "Check", args: ["check"] },
-  { name: "Summary", args: ["summary"] },
-  { name: "Flows", args: ["flows"] },
+  { name: "Check", args: ["check"], tables: ["findings", "verdicts"].map(exported) },
+  { name: "Summary", args: ["summary"], tables: ["servers", "masters", "clients", "protocols", "ports"].map(summarized) },
+  { name: "Flows", args: ["flows"], tables: [table("flows", "flows")] },
   { name: "Ladders", args: ["follow"] },
-  { name: "Messages", args: ["dissect"] },
+  { name: "Messages", args: ["dissect"], tables: [table("messages", "dissect")] },
 ];
 
 const $ = (id) => document.getElementById(id);
-const state = { files: [], view: VIEWS[0], program: null, worker: null, waiting: new Map(), next: 0, shown: null, job: 0 };
+const state = { files: [], view: VIEWS[0], program: null, worker: null, waiting: new Map(), kept: new Map(), next: 0, shown: null, job: 0, turn: 0 };
 
 // The program, compiled once: it is in this page as gzip in base64.
 async function compiled() {
   const text = atob($("program").textContent.trim());
-  const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
   $("program").remove();
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
 }
+
+// While the captures are chosen. What it fails with is said when it is needed.
+state.program = compiled();
+state.program.catch(() => {});
 
 const script = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
 
@@ -65,7 +80,6 @@ function ask(request) {
 // A worker that has the captures. After a cancelled command or a trap, it is a new one.
 async function started() {
   if (state.worker) return;
-  state.program ??= compiled();
   const program = await state.program;
   const worker = state.worker = new Worker(script);
   worker.onmessage = heard;
@@ -90,28 +104,56 @@ function say(text) {
   $("message").hidden = text === "";
 }
 
+// What a command said beside its result.
+function tell(text) {
+  $("said").textContent = text;
+  $("warnings").hidden = text === "";
+}
+
 // What the command wrote for people, without the program's name and the name that the page gave its output.
 function without(said) {
   const isOfPage = (line) => line.includes(OUTPUT);
   return said.replace(/^gamewire: /gm, "").split("\n").filter((line) => !isOfPage(line)).join("\n").trim();
 }
 
-function line(view, format) {
+// What writes the view in the chosen format.
+function chosen() {
+  const { view } = state, format = $("format").value;
+  if (view.output) return view;
+  if (format === "csv") return view.tables.find(({ name }) => name === $("table").value);
+  const isJson = format === "json";
+  return {
+    args: [...view.args, "--format", format],
+    file: `gamewire-${view.args[0]}.${isJson ? "json" : "txt"}`,
+    type: isJson ? "application/json" : "text/plain",
+  };
+}
+
+function line({ args }) {
   const filter = $("filter").value.trim();
   const options = [
-    ...(view.output ? [] : ["--format", format]),
     ...(filter ? ["-Y", filter] : []),
     ...($("merge").checked && state.files.length > 1 ? ["--merge"] : []),
   ];
-  return [...view.args, ...options, "--", ...state.files.map(({ name }) => name)];
+  return [...args, ...options, "--", ...state.files.map(({ name }) => name)];
 }
 
-async function result(view, format) {
+async function result(command) {
+  const args = line(command), key = args.join("\0"), { kept } = state;
+  if (kept.has(key)) return kept.get(key);
   await started();
-  return ask({ kind: "run", args: line(view, format), output: view.output });
+  const answer = await ask({ kind: "run", args, output: command.output });
+  kept.set(key, answer);
+  let bytes = 0;
+  // From the latest to the first, which go when there is no room.
+  for (const [of, { out }] of [...kept].reverse()) {
+    bytes += out?.length ?? 0;
+    if (bytes > KEPT) kept.delete(of);
+  }
+  return answer;
 }
 
-// Does something that takes time; a later job makes this one's result unimportant.
+// Does something that takes time. Its progress and its end are shown unless a later job has begun.
 async function busy(work) {
   const job = ++state.job;
   say("");
@@ -119,7 +161,7 @@ async function busy(work) {
   $("stage").textContent = "Reading";
   $("progress").removeAttribute("value");
   try {
-    await work(() => job === state.job);
+    await work();
   } catch (error) {
     if (job === state.job) say(error.message);
   }
@@ -127,11 +169,25 @@ async function busy(work) {
   document.body.dataset.done = String(state.job);
 }
 
-function show(view, out) {
-  const isReport = Boolean(view.output);
+// The formats of the view, and what the chosen one may be about.
+function offer({ tables = [], output }) {
+  const isReport = Boolean(output);
+  $("as").hidden = isReport;
+  $("format").querySelector("[value=csv]").disabled = tables.length === 0;
+  if (isReport) {
+    $("of").hidden = true;
+    return;
+  }
+  if (tables.length === 0 && $("format").value === "csv") $("format").value = "text";
+  $("of").hidden = $("format").value !== "csv" || tables.length < 2;
+  const names = tables.map(({ name }) => name);
+  if ([...$("table").options].map(({ value }) => value).join() === names.join()) return;
+  $("table").replaceChildren(...names.map((name) => new Option(name)));
+}
+
+function show(isReport, out) {
   $("report").hidden = !isReport;
   $("output").hidden = isReport;
-  $("as").hidden = isReport;
   if (isReport) {
     if (state.page) URL.revokeObjectURL(state.page);
     state.page = URL.createObjectURL(new Blob([out], { type: "text/html" }));
@@ -149,27 +205,28 @@ function update() {
   for (const button of $("views").children) {
     button.setAttribute("aria-pressed", String(button.textContent === state.view.name));
   }
-  const { view } = state, format = $("format").value;
-  return busy(async (isCurrent) => {
-    const { code, said, out } = await result(view, format);
-    if (!isCurrent()) return;
+  offer(state.view);
+  const command = chosen(), turn = ++state.turn;
+  return busy(async () => {
+    const { code, said, out } = await result(command);
+    // Something else was chosen meanwhile.
+    if (turn !== state.turn) return;
     const failed = out === null || code === 2 && out.length === 0;
     if (failed || code === 2) say(without(said));
     $("results").hidden = false;
     $("cut").hidden = true;
-    $("said").textContent = without(said);
-    $("warnings").hidden = failed || without(said) === "";
-    state.shown = failed ? null : { view, format, out };
+    tell(failed ? "" : without(said));
+    state.shown = failed ? null : { command, out };
     $("save").disabled = failed;
     if (failed) $("report").hidden = $("output").hidden = true;
-    else show(view, out);
+    else show(command.type === "text/html", out);
   });
 }
 
-function save(bytes, name, type) {
+function save({ file, type }, bytes) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([bytes], { type }));
-  link.download = name;
+  link.download = file;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
@@ -179,6 +236,7 @@ function open(files) {
   const bytes = files.reduce((sum, file) => sum + file.size, 0);
   ended("");
   state.files = [];
+  state.kept = new Map();
   $("results").hidden = true;
   if (bytes > MOST) {
     state.job++;
@@ -200,6 +258,7 @@ for (const view of VIEWS) {
 }
 $("files").addEventListener("change", () => open([...$("files").files]));
 $("format").addEventListener("change", update);
+$("table").addEventListener("change", update);
 $("merge").addEventListener("change", update);
 $("choice").addEventListener("submit", (event) => { event.preventDefault(); update(); });
 $("cancel").addEventListener("click", () => {
@@ -209,19 +268,28 @@ $("cancel").addEventListener("click", () => {
   say("Cancelled. Choose what to show to begin again.");
   $("results").hidden = state.files.length === 0;
 });
-$("save").addEventListener("click", () => {
-  const { view, format, out } = state.shown;
-  const ends = view.ends ?? (format === "json" ? "json" : "txt");
-  save(out, `gamewire-${view.args[0]}.${ends}`, view.type ?? "text/plain");
-});
-$("scrub").addEventListener("click", () => busy(async () => {
-  await started();
-  const key = crypto.getRandomValues(new Uint8Array(32)).toHex?.() ?? crypto.randomUUID() + crypto.randomUUID();
+$("save").addEventListener("click", () => save(state.shown.command, state.shown.out));
+
+// Has a command write a file, and saves that.
+function write(command, run) {
+  return busy(async () => {
+    const { said, out } = await run(command);
+    tell(out === null ? "" : without(said));
+    if (out === null) say(without(said));
+    else save(command, out);
+  });
+}
+
+$("packets").addEventListener("click", () => write(PACKETS, result));
+$("scrub").addEventListener("click", () => {
+  // In hexadecimal, which all browsers can be made to write.
+  const key = Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   const args = ["scrub", "--key", key, "-o", OUTPUT, "--", ...state.files.map(({ name }) => name)];
-  const { said, out } = await ask({ kind: "run", args, output: OUTPUT });
-  if (out === null) say(without(said));
-  else save(out, "gamewire-scrubbed.pcapng", "application/octet-stream");
-}));
+  write({ args, output: OUTPUT, file: "gamewire-scrubbed.pcapng", type: "application/octet-stream" }, async (command) => {
+    await started();
+    return ask({ kind: "run", ...command });
+  });
+});
 for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, (event) => {
     event.preventDefault();

@@ -58,6 +58,12 @@ impl Write for OutputFile {
     }
 }
 
+/// Creates a folder for outputs: a name needs none.
+#[expect(clippy::unnecessary_wraps, reason = "a folder may be impossible to create")]
+pub(crate) fn create_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// An output that is appended to: it is put in its place on drop.
 pub(crate) struct Appended(Option<OutputFile>);
 

@@ -15,7 +15,7 @@ use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, files_of, outputs, settings_of};
 use crate::config::Config;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, create_folder};
 use crate::session::{Event, FieldLimits, Needs, Totals};
 use crate::tables::{AnyRow, Collector, Format, Lines, SelectedRows, Sink, Table};
 use crate::text::{escaped, grouped};
@@ -159,7 +159,7 @@ impl ExportConsumer<'_> {
 
     /// Creates the files.
     fn create(&self) -> io::Result<Box<dyn FileSink>> {
-        std::fs::create_dir_all(&self.args.output)?;
+        create_folder(&self.args.output)?;
         let tables = &self.collector.wanted().tables;
         let places = places(self.args, tables);
         let files =

@@ -139,6 +139,17 @@ impl Browser {
         self.post("/frame", &json!({ "id": { ELEMENT: id } }));
     }
 
+    /// Runs the following scripts in the page again.
+    pub(crate) fn leave(&self) {
+        self.post("/frame", &json!({ "id": null }));
+    }
+
+    /// Lets the page save files in a folder.
+    pub(crate) fn save_to(&self, folder: &str) {
+        let parameters = json!({ "behavior": "allow", "downloadPath": folder });
+        self.command("Page.setDownloadBehavior", &parameters);
+    }
+
     fn element(&self, selector: &str) -> String {
         let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
         found[ELEMENT].as_str().expect("an element").to_owned()

@@ -13,7 +13,7 @@ use crate::commands::consumer::Consumer;
 use crate::commands::read::{display, read};
 use crate::commands::{Failure, settings_of};
 use crate::message::MessageRef;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, create_folder};
 use crate::report::json::Json;
 use crate::session::{Checked, Event, MessageEvent, Needs, Passes, Totals};
 use crate::text::{counted, escaped};
@@ -192,7 +192,7 @@ impl Consumer for Vectors<'_> {
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
-        std::fs::create_dir_all(&self.args.output)?;
+        create_folder(&self.args.output)?;
         self.waiting.clear();
         let first = self.args.input.files.first();
         let name = name.map(str::to_owned).or_else(|| first.map(|file| display(file)));
