@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::browser::Browser;
 use crate::support::project::Project;
-use crate::support::{samples, skip};
+use crate::support::{samples, skip, small_recorded_captures};
 use serde_json::{Value, json};
 
 /// Where `.ci/wasm` writes the page.
@@ -124,6 +124,19 @@ fn each_sample_gives_the_json_of_the_program() {
     for sample in samples {
         let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(sample);
         gives_the_json_of_the_program(&browser, &sample);
+    }
+    is_alone(&browser, &page);
+}
+
+#[test]
+fn each_recorded_capture_gives_the_json_of_the_program() {
+    let project = Project::new("web-page-recorded");
+    let Some(captures) = small_recorded_captures() else { return };
+    let Some((browser, page)) = opened(&project) else { return };
+    choose_json(&browser);
+    for capture in captures {
+        let capture = capture.canonicalize().expect("it is there");
+        gives_the_json_of_the_program(&browser, &capture);
     }
     is_alone(&browser, &page);
 }
