@@ -1,5 +1,6 @@
 //! The page that reads captures (`web/`), in a real Chromium: what it shows is what the program writes.
 
+mod access;
 mod saves;
 
 use std::path::{Path, PathBuf};

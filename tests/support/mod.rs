@@ -1,6 +1,7 @@
 //! Runs gamewire inside the test process.
 #![allow(dead_code, reason = "not every test program uses every helper")]
 
+pub(crate) mod axe;
 pub(crate) mod browser;
 pub(crate) mod canary;
 pub(crate) mod diagnosis;
