@@ -6,13 +6,13 @@ use std::path::Path;
 use super::Failure;
 
 /// Standard input.
-pub(super) struct KeptInput;
+pub(super) struct KeptInputs;
 
-impl KeptInput {
+impl KeptInputs {
     /// Standard input, if it is among these files: it never is.
     #[expect(clippy::unnecessary_wraps, reason = "a file may be impossible to write")]
-    pub(super) fn of(_: &[impl AsRef<Path>]) -> Result<Option<KeptInput>, Failure> {
-        Ok(None)
+    pub(super) fn of(_: &[impl AsRef<Path>]) -> Result<KeptInputs, Failure> {
+        Ok(KeptInputs)
     }
 
     /// Standard input is read from its beginning again.

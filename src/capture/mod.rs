@@ -15,6 +15,8 @@ mod interrupt;
 #[cfg(all(feature = "files", not(unix)))]
 #[path = "interrupt_windows.rs"]
 mod interrupt;
+#[cfg(all(feature = "files", feature = "commands", unix))]
+mod kept;
 mod link;
 #[cfg(feature = "files")]
 mod mapping;
@@ -56,6 +58,8 @@ pub use error::CaptureError;
 pub(crate) use interrupt::Interrupt;
 #[cfg(any(feature = "commands", feature = "live"))]
 pub(crate) use interrupt::was_interrupted;
+#[cfg(all(feature = "files", feature = "commands", unix))]
+pub(crate) use kept::KeptPipe;
 pub use link::LinkType;
 #[cfg(feature = "captures")]
 pub use merge::open_merged;
@@ -64,6 +68,8 @@ pub use notice::Notice;
 pub use open::{open, open_stream, open_stream_within, open_within};
 #[cfg(feature = "commands")]
 pub(crate) use place::is_read_once;
+#[cfg(all(feature = "files", feature = "commands", unix))]
+pub(crate) use place::pipe;
 #[cfg(feature = "files")]
 pub use place::standard_input;
 #[cfg(feature = "captures")]

@@ -26,21 +26,33 @@ pub fn standard_input() -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(Interruptible::new(interrupt::copy_of_standard_input()?)?))
 }
 
-/// Whether a path can be read only once, as a named pipe can; standard input is kept.
+/// Whether a path can be read only once, as a device can; standard input is kept, and so are named pipes.
 #[cfg(feature = "commands")]
 pub(crate) fn is_read_once(path: &Path) -> bool {
-    path != Path::new("-") && !path.is_file()
+    let is_kept = path == Path::new("-") || path.is_file();
+    #[cfg(unix)]
+    let is_kept = is_kept || super::kept::file(path).is_some();
+    !is_kept
+}
+
+/// What comes from a named pipe, which may not have a writer for a long time, until its end, or until SIGINT or
+/// SIGTERM.
+pub(crate) fn pipe(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    let interrupt = Interrupt::at_signals()?;
+    let file = interrupt.open(path, OpenOptions::new().read(true))?;
+    Ok(Box::new(Interruptible::until(interrupt, file)))
 }
 
 /// A regular file is mapped; anything else is read as a stream.
 fn plain(path: &Path) -> Result<Input, CaptureError> {
     let failed = |error| unopened(path, error);
+    #[cfg(all(unix, feature = "commands"))]
+    if let Some(file) = super::kept::file(path) {
+        return whole(path, file.map_err(failed)?);
+    }
     let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
     if std::fs::metadata(path).is_ok_and(is_other) {
-        // For example a FIFO, which may not have a writer for a long time.
-        let interrupt = Interrupt::at_signals().map_err(failed)?;
-        let file = interrupt.open(path, OpenOptions::new().read(true)).map_err(failed)?;
-        return Ok(Input::stream(Box::new(Interruptible::until(interrupt, file))));
+        return Ok(Input::stream(pipe(path).map_err(failed)?));
     }
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
@@ -48,6 +60,13 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
         let seems = "is a folder that holds none";
         return Err(CaptureError::NotACapture { path: path.to_owned(), seems });
     }
+    whole(path, file)
+}
+
+/// An opened file.
+fn whole(path: &Path, file: File) -> Result<Input, CaptureError> {
+    let failed = |error| unopened(path, error);
+    let metadata = file.metadata().map_err(failed)?;
     if metadata.is_file()
         && metadata.len() > 0
         && let Ok(mapping) = file.try_clone().and_then(Mapping::new)

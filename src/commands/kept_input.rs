@@ -1,4 +1,4 @@
-//! Standard input that can be read twice.
+//! Standard input and named pipes that can be read twice.
 
 #[cfg(unix)]
 #[path = "kept_input/unix.rs"]
@@ -13,28 +13,38 @@ use std::path::Path;
 
 use crate::commands::Failure;
 
-/// Standard input, and where it began.
-pub(super) struct KeptInput {
-    file: File,
-    start: u64,
+/// The inputs that could be read only once otherwise.
+pub(super) struct KeptInputs {
+    /// Standard input, and where it began.
+    standard: Option<(File, u64)>,
+    /// Named pipes, as long as they are kept.
+    _pipes: Vec<system::Pipe>,
 }
 
-impl KeptInput {
-    /// Standard input, if it is among these files.
+impl KeptInputs {
+    /// Standard input and named pipes, if they are among these files.
     ///
     /// # Errors
-    /// It cannot be read twice.
-    pub(super) fn of(files: &[impl AsRef<Path>]) -> Result<Option<KeptInput>, Failure> {
-        if !files.iter().any(|file| file.as_ref() == Path::new("-")) {
-            return Ok(None);
+    /// They cannot be read twice.
+    pub(super) fn of(files: &[impl AsRef<Path>]) -> Result<KeptInputs, Failure> {
+        let failed = |why: String| Failure::Other(why);
+        let mut kept = KeptInputs { standard: None, _pipes: Vec::new() };
+        for file in files.iter().map(AsRef::as_ref) {
+            if file != Path::new("-") {
+                kept._pipes.extend(system::keep_pipe(file).map_err(failed)?);
+            } else if kept.standard.is_none() {
+                let standard = system::keep().map_err(|error| failed(system::unkept(&error)))?;
+                kept.standard = Some(standard);
+            }
         }
-        let (file, start) =
-            system::keep().map_err(|error| Failure::Other(system::unkept(&error)))?;
-        Ok(Some(KeptInput { file, start }))
+        Ok(kept)
     }
 
-    /// Standard input is read from its beginning again.
+    /// Standard input is read from its beginning again, as the others are by themselves.
     pub(super) fn rewind(&mut self) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.start)).map(drop)
+        match &mut self.standard {
+            Some((file, start)) => file.seek(SeekFrom::Start(*start)).map(drop),
+            None => Ok(()),
+        }
     }
 }

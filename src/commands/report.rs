@@ -11,7 +11,7 @@ use crate::check::{self, Checker, FailOn, Selection};
 use crate::cli;
 use crate::commands::consumer::Consumer;
 use crate::commands::diagnose::DiagnosisSetting;
-use crate::commands::kept_input::KeptInput;
+use crate::commands::kept_input::KeptInputs;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs, settings_of};
 use crate::diagnose::Diagnosis;
@@ -68,7 +68,7 @@ pub fn run(
         current: None,
         again: None,
     };
-    let mut kept = KeptInput::of(&input.files)?;
+    let mut kept = KeptInputs::of(&input.files)?;
     let ran = read(input, &config, &mut collecting, terminal, err, terminal.err);
     if collecting.captures.is_empty() {
         return ran;
@@ -81,9 +81,7 @@ pub fn run(
                  {name} can be read only once; give it as standard input (gamewire report - < {name})"
             )));
         }
-        if let Some(kept) = &mut kept {
-            kept.rewind().map_err(|error| Failure::Other(format!("standard input: {error}")))?;
-        }
+        kept.rewind().map_err(|error| Failure::Other(format!("standard input: {error}")))?;
         collecting.again = Some(0);
         // Warnings were written in the first pass.
         let again = read(input, &config, &mut collecting, terminal, &mut io::sink(), false);

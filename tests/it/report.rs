@@ -28,6 +28,21 @@ fn messages(capture: &Value) -> Vec<Value> {
     all.filter(|message| message.get("icmp").is_none()).cloned().collect()
 }
 
+/// A capture of 6,000 requests, each of a client of its own, and their large responses.
+fn many_messages(file: &str) {
+    let asks = [0xFF, 0xFF, 0xFF, 0xFF, b'V', 0x11, 0x22, 0x33, 0x44];
+    let mut rules = b"\xFF\xFF\xFF\xFFE\x3C\0".to_vec();
+    (0..60).for_each(|nth| rules.extend(format!("a_rule_of_a_server_{nth}\0{nth}\0").into_bytes()));
+    let (mut capture, server) = (Capture::new(Link::Ethernet), "20.0.0.1:27015");
+    for nth in 0..6000_u64 {
+        let client = format!("10.0.{}.{}:5000", nth >> 8, nth & 255);
+        capture.push(START.after_ms(10 * nth), &Datagram::new(&client, server, &asks).packet());
+        let responds = Datagram::new(server, &client, &rules).packet();
+        capture.push(START.after_ms(10 * nth + 1), &responds);
+    }
+    std::fs::write(file, capture.pcap()).unwrap();
+}
+
 /// The page about a capture.
 fn page(project: &Project, arguments: &[&str]) -> String {
     let out = project.path("report.html");
@@ -352,18 +367,8 @@ fn notes_are_apart_from_errors_and_warnings() {
 #[test]
 fn a_page_of_many_messages_stays_small_and_a_pipe_of_them_is_read() {
     let project = Project::new("report-many");
-    let asks = [0xFF, 0xFF, 0xFF, 0xFF, b'V', 0x11, 0x22, 0x33, 0x44];
-    let mut rules = b"\xFF\xFF\xFF\xFFE\x3C\0".to_vec();
-    (0..60).for_each(|nth| rules.extend(format!("a_rule_of_a_server_{nth}\0{nth}\0").into_bytes()));
-    let (mut capture, server) = (Capture::new(Link::Ethernet), "20.0.0.1:27015");
-    for nth in 0..6000_u64 {
-        let client = format!("10.0.{}.{}:5000", nth >> 8, nth & 255);
-        capture.push(START.after_ms(10 * nth), &Datagram::new(&client, server, &asks).packet());
-        let responds = Datagram::new(server, &client, &rules).packet();
-        capture.push(START.after_ms(10 * nth + 1), &responds);
-    }
     let file = project.path("many.pcap");
-    std::fs::write(&file, capture.pcap()).unwrap();
+    many_messages(&file);
     let page = page(&project, &[&file]);
     assert!(page.len() < 20 << 20, "{} bytes", page.len());
     let capture = captures(&page).remove(0);
@@ -384,4 +389,43 @@ fn a_page_of_many_messages_stays_small_and_a_pipe_of_them_is_read() {
     let piped = captures(&project.read("piped.html")).remove(0);
     assert_eq!(piped["sample"], capture["sample"]);
     assert_eq!(piped["summary"], capture["summary"]);
+}
+
+/// A named pipe is read as standard input is: once, although the page takes two passes.
+#[test]
+#[cfg(unix)]
+fn named_pipes_of_many_messages_are_read() {
+    let project = Project::new("report-named-pipes");
+    let file = project.path("many.pcap");
+    many_messages(&file);
+    let whole = captures(&page(&project, &[&file])).remove(0);
+    let [one, other] = ["one", "other"].map(|name| project.path(name));
+    let feed = |pipe: &str| {
+        let mode = nix::sys::stat::Mode::S_IRWXU;
+        nix::unistd::mkfifo(pipe, mode).unwrap();
+        let mut fed = std::process::Command::new("cp");
+        fed.args([&*file, pipe]).spawn().unwrap()
+    };
+    for arguments in [&[&*one][..], &[&*one, &*other], &["--merge", &*one, &*other]] {
+        let pipes = arguments.iter().filter(|it| !it.starts_with('-'));
+        let mut fed = Vec::from_iter(pipes.clone().map(|pipe| feed(pipe)));
+        let piped = captures(&page(&project, arguments));
+        assert!(fed.iter_mut().all(|it| it.wait().unwrap().success()));
+        match piped.len() {
+            1 if fed.len() == 1 => {
+                assert_eq!(piped[0]["name"], one);
+                assert_eq!(piped[0]["sample"], whole["sample"]);
+                assert_eq!(piped[0]["summary"], whole["summary"]);
+            }
+            1 => assert_eq!(piped[0]["sample"]["seen"], 24_000),
+            _ => assert!(piped.iter().all(|it| it["summary"] == whole["summary"])),
+        }
+        pipes.for_each(|pipe| std::fs::remove_file(pipe).unwrap());
+    }
+    // What is no capture is named by the pipe's name.
+    nix::unistd::mkfifo(&*one, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut fed = std::process::Command::new("cp").args(["README.md", &one]).spawn().unwrap();
+    let ran = gamewire(["report", "--no-config", "-o", &project.path("x.html"), &one]);
+    assert!(fed.wait().unwrap().success());
+    assert!(ran.code == 2 && ran.err.contains(&one), "{}", ran.err);
 }

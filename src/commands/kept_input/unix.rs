@@ -1,11 +1,17 @@
-//! Standard input of Unix: a pipe is copied to a file without a name.
+//! Standard input and named pipes of Unix: a pipe is copied to a file without a name.
 
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
 
-use crate::capture;
+use crate::capture::{self, KeptPipe};
+use crate::text::escaped;
+
+/// A named pipe that is kept.
+pub(super) type Pipe = KeptPipe;
 
 /// Maximum number of names that are tried for the file.
 const NAMES: u32 = 100;
@@ -27,10 +33,27 @@ pub(super) fn keep() -> io::Result<(File, u64)> {
     Ok((file, 0))
 }
 
-/// What to do if it cannot be kept.
+/// Keeps what comes from this file, if it is a named pipe that is not kept.
+///
+/// # Errors
+/// There is no room for it, as a text for the user.
+pub(super) fn keep_pipe(path: &Path) -> Result<Option<Pipe>, String> {
+    let is_pipe = path.metadata().is_ok_and(|it| it.file_type().is_fifo());
+    if !is_pipe || !capture::is_read_once(path) {
+        return Ok(None);
+    }
+    let kept = nameless().and_then(|file| KeptPipe::keep(path, &mut capture::pipe(path)?, file));
+    kept.map(Some).map_err(|error| not_kept(&escaped(&path.to_string_lossy()), &error))
+}
+
+/// What to do if standard input cannot be kept.
 pub(super) fn unkept(error: &io::Error) -> String {
+    not_kept("standard input", error)
+}
+
+fn not_kept(what: impl Display, error: &io::Error) -> String {
     format!(
-        "standard input cannot be kept in {}, from where it is read twice: {error}; set TMPDIR to a folder with room",
+        "{what} cannot be kept in {}, from where it is read twice: {error}; set TMPDIR to a folder with room",
         std::env::temp_dir().display()
     )
 }

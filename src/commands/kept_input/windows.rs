@@ -3,6 +3,18 @@
 use std::fs::File;
 use std::io::{self, Seek};
 use std::os::windows::io::AsHandle;
+use std::path::Path;
+
+/// No file is a pipe that could be kept.
+pub(super) type Pipe = std::convert::Infallible;
+
+/// Nothing is kept.
+///
+/// # Errors
+/// None.
+pub(super) fn keep_pipe(_: &Path) -> Result<Option<Pipe>, String> {
+    Ok(None)
+}
 
 /// Standard input as a file, and where it begins.
 ///
