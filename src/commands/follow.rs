@@ -2,8 +2,6 @@
 
 use std::io::{self, Write};
 
-use dissectors::kit::Set;
-
 use crate::Terminal;
 use crate::capture::Packet;
 use crate::cli::{FollowArgs, FollowFormat};
@@ -40,7 +38,6 @@ pub fn run(
         filter: args.input.wanted.filter(true).map_err(Failure::Other)?,
         has_selected: false,
         ladder: Ladder::default(),
-        unanswered: Set::default(),
         segments: Segments::default(),
         strays: StrayParts::default(),
         paint: painted(args.color, terminal.out),
@@ -63,8 +60,6 @@ struct FollowConsumer<'w> {
     filter: Option<Filter>,
     has_selected: bool,
     ladder: Ladder,
-    /// Packets of requests that were not answered, as findings say.
-    unanswered: Set<u64>,
     segments: Segments,
     strays: StrayParts,
     paint: Paint,
@@ -125,9 +120,7 @@ impl Consumer for FollowConsumer<'_> {
                 }
             }
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
-            Event::Unanswered(request) => {
-                self.unanswered.insert(request.frame);
-            }
+            Event::Unanswered(request) => self.ladder.unanswered(request),
             Event::FlowEnded(row) => self.ladder.flow(row),
             Event::CrossFlow(it) => self.strays.event(it),
             Event::Checked(_) | Event::Datagram(_) | Event::File(_) => {}
@@ -138,7 +131,7 @@ impl Consumer for FollowConsumer<'_> {
     fn end(&mut self, _: &mut Totals) -> io::Result<()> {
         let mut ladder = std::mem::take(&mut self.ladder);
         let segments = std::mem::take(&mut self.segments);
-        ladder.settle(&std::mem::take(&mut self.unanswered));
+        ladder.settle();
         ladder.segments_again(segments.again());
         let called = self.capture.as_ref().map_or(String::new(), |name| format!("{name}: "));
         if ladder.left_out() > 0 {

@@ -149,6 +149,7 @@ impl Consumer for PageCollector {
         let tables = Needs {
             icmp: true,
             flows: true,
+            unanswered: true,
             ports: true,
             pairs: true,
             servers: true,
@@ -205,8 +206,8 @@ impl Consumer for PageCollector {
             }
             Event::Icmp(icmp) => current.sample.icmp(icmp),
             Event::FlowEnded(row) => current.sample.flow(row),
-            Event::Checked(_) | Event::CrossFlow(_) => {}
-            Event::Unanswered(_) | Event::Datagram(_) | Event::File(_) => {}
+            Event::Unanswered(request) => current.sample.unanswered(request),
+            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) | Event::File(_) => {}
         }
         if is_first {
             current.diagnosis.event(event);

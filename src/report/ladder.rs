@@ -9,7 +9,7 @@ mod unanswered;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Map, Message, Payload, Purpose, Reply, Severity, Time, Transport, Verdict};
+use dissectors::kit::{Map, Message, Payload, Reply, Set, Severity, Time, Transport, Verdict};
 
 use super::NO_ANSWER;
 use crate::message::MessageRef;
@@ -40,6 +40,8 @@ pub struct Ladder {
     challenged: HashMap<[SocketAddr; 2], usize>,
     /// For each flow, the number of exchanges that were not answered, once it has ended.
     given_up: Map<u32, u64>,
+    /// The packets of arrows that were reported as requests without an answer.
+    silent: Set<u64>,
     /// The first arrow of the current capture.
     first: usize,
 }
@@ -71,6 +73,16 @@ struct LadderColumn {
     only: Option<u16>,
     /// The ports that it used.
     ports: BTreeSet<u16>,
+}
+
+/// The text beside an arrow.
+struct ArrowText {
+    /// Ports that are ambiguous.
+    ports: Option<String>,
+    /// That it is a request without an answer.
+    mark: Option<&'static str>,
+    /// All else.
+    rest: Option<String>,
 }
 
 /// An arrow.
@@ -313,27 +325,38 @@ impl Ladder {
         self.parties.iter().map(name).collect()
     }
 
-    /// The text of an arrow besides its name: ports if they are ambiguous, and further details.
+    /// The text of an arrow besides its name, in one piece.
     fn details(&self, step: &Arrow) -> String {
-        let mut parts = Vec::new();
+        let ArrowText { ports, mark, rest } = self.beside(step);
+        let parts = [ports, mark.map(str::to_owned), rest];
+        Vec::from_iter(parts.into_iter().flatten()).join("  ")
+    }
+
+    /// The text of an arrow besides its name.
+    fn beside(&self, step: &Arrow) -> ArrowText {
         let several = |at: usize| {
             self.parties.get(at).is_some_and(|party| party.only.is_none() && party.ports.len() > 1)
         };
-        if !step.icmp && several(step.from) {
-            parts.push(format!("from :{}", step.ends[0].port()));
-        }
-        if !step.icmp && several(step.to) {
-            parts.push(format!("to :{}", step.ends[1].port()));
-        }
-        parts.extend(step.is_unanswered.then(|| NO_ANSWER.to_owned()));
+        let [sender, receiver] = [step.from, step.to].map(|end| !step.icmp && several(end));
+        let from = sender.then(|| format!("from :{}", step.ends[0].port()));
+        let to = receiver.then(|| format!("to :{}", step.ends[1].port()));
+        let mut parts = Vec::new();
         parts.extend(step.reply.map(|(_, after)| format!("+{:.1} ms", after as f64 / 1e6)));
         parts.push(step.summary.clone());
         parts.extend((step.packets > 1).then(|| format!("({} packets)", step.packets)));
         parts.extend(step.copy_of.map(|frame| format!("(copy of {frame})")));
         parts.extend(step.again.map(|frame| format!("(sent again, first in {frame})")));
         parts.extend(step.lost.then(|| "(not whole in the capture)".to_owned()));
-        parts.retain(|part| !part.is_empty());
-        escaped(parts.join("  ").trim()).into_owned()
+        let joined = |mut parts: Vec<String>| {
+            parts.retain(|part| !part.is_empty());
+            let text = parts.join("  ");
+            (!text.trim().is_empty()).then(|| escaped(text.trim()).into_owned())
+        };
+        ArrowText {
+            ports: joined(from.into_iter().chain(to).collect()),
+            mark: step.is_unanswered.then_some(NO_ANSWER),
+            rest: joined(parts),
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use dissectors::kit::Set;
 use roaring::RoaringBitmap;
 
 use super::list::ListCursor;
@@ -16,8 +15,6 @@ use crate::session::{Event, IcmpEvent};
 #[derive(Default)]
 pub struct OpenedConversation {
     ladder: Ladder,
-    /// Packets of requests that were not answered, as findings say.
-    unanswered: Set<u64>,
     /// For each arrow, the index of its message in the conversation; `None` for an ICMP error.
     messages: Vec<Option<u32>>,
     count: u32,
@@ -33,9 +30,7 @@ impl OpenedConversation {
                 }
             }
             Event::Icmp(icmp) => self.icmp(icmp),
-            Event::Unanswered(request) => {
-                self.unanswered.insert(request.frame);
-            }
+            Event::Unanswered(request) => self.ladder.unanswered(request),
             Event::FlowEnded(row) => self.ladder.flow(row),
             Event::Checked(_) | Event::CrossFlow(_) => {}
             Event::Datagram(_) | Event::File(_) => {}
@@ -53,7 +48,7 @@ impl OpenedConversation {
 
     /// A capture has ended.
     pub fn end(&mut self) {
-        self.ladder.settle(&std::mem::take(&mut self.unanswered));
+        self.ladder.settle();
     }
 
     /// Whether nothing is drawn.

@@ -1,5 +1,7 @@
 //! The page of `gamewire report` in a real Chromium.
 
+mod silence;
+
 use std::fmt::Write;
 use std::path::Path;
 

@@ -274,3 +274,41 @@ fn a_filter_that_hides_responses_does_not_change_which_requests_are_unanswered()
         assert_eq!(marked, &silent & &drawn, "{sample}");
     }
 }
+
+/// The packets whose rows in a picture have the mark of a request without an answer.
+fn marked_in_picture(svg: &str) -> BTreeSet<u64> {
+    let attribute = |line: &str, name: &str| {
+        let (_, rest) = line.split_once(&format!(" {name}=\""))?;
+        Some(rest.split_once('"')?.0.to_owned())
+    };
+    let mut frames = std::collections::BTreeMap::new();
+    let mut marked = BTreeSet::new();
+    for line in svg.lines().filter(|line| line.starts_with("<text")) {
+        let y = attribute(line, "y").unwrap();
+        let text = line.split_once('>').unwrap().1.split_once('<').unwrap().0;
+        if line.contains("class=\"time end\"")
+            && let Ok(frame) = text.parse::<u64>()
+        {
+            frames.insert(y.clone(), frame);
+        }
+        if line.contains("<tspan class=\"silent\">no answer</tspan>") {
+            marked.insert(frames[&y]);
+        }
+    }
+    marked
+}
+
+#[test]
+fn pictures_and_diagrams_mark_the_requests_that_were_not_answered() {
+    for sample in ["silence-unanswered", "silence-icmp", "a2s-quirks", "diagnose-queries-faults"] {
+        let path = format!("samples/{sample}.pcap");
+        let (silent, _) = unanswered(&[&path]);
+        assert!(!silent.is_empty(), "{sample}");
+        let svg = drawn(&["--format", "svg", &path]);
+        assert_eq!(marked_in_picture(&svg), silent, "{sample}");
+        let diagram = drawn(&["--format", "mermaid", &path]);
+        let lost = diagram.lines().filter(|line| line.contains(" no answer"));
+        assert!(lost.clone().all(|line| line.contains("-x") && !line.contains("--x")), "{diagram}");
+        assert_eq!(lost.count(), silent.len(), "{sample}");
+    }
+}

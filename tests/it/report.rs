@@ -429,3 +429,33 @@ fn named_pipes_of_many_messages_are_read() {
     assert!(fed.wait().unwrap().success());
     assert!(ran.code == 2 && ran.err.contains(&one), "{}", ran.err);
 }
+
+/// Which requests were not answered is no question of the rules that were chosen.
+#[test]
+fn the_page_marks_the_requests_that_a_ladder_marks() {
+    let project = Project::new("report-silent");
+    let without = project.path("without.toml");
+    let ignored = ["A2S062", "VM026", "VM047", "GS4031", "GS1030"]
+        .map(|rule| format!("[[ignore]]\nrule = \"{rule}\"\nreason = \"silence is known here\"\n"));
+    std::fs::write(&without, ignored.concat()).unwrap();
+    let mut marks = 0;
+    for file in samples() {
+        let file = file.to_string_lossy().into_owned();
+        let ran = gamewire(["follow", "--no-config", "--format", "json", &file]);
+        let ladder: Value = serde_json::from_str(&ran.out).unwrap();
+        let silent = |messages: &[Value]| {
+            let all = messages.iter().filter(|it| it["answered"] == false);
+            BTreeSet::from_iter(all.map(|it| it["frame"].as_u64().unwrap()))
+        };
+        let expected = silent(ladder["steps"].as_array().unwrap());
+        marks += expected.len();
+        let out = project.path("report.html");
+        for rules in [&["--no-config"][..], &["--config", &without]] {
+            let run = gamewire([&["report", "-o", &*out, &*file], rules].concat());
+            assert_eq!(run.code, 0, "{}", run.err);
+            let shown = messages(&captures(&project.read("report.html")).remove(0));
+            assert_eq!(silent(&shown), expected, "{rules:?} {file}");
+        }
+    }
+    assert!(marks > 50, "{marks}");
+}

@@ -60,7 +60,7 @@ function places(at, isTight) {
       y += isPause ? 50 : Math.max((gap / middle) * 22, LEAST);
     }
     tops.push(y);
-    if (state.spacing === "even") y += ROW + (findingsOf(m).length + (isTight && beside(m, at) ? 1 : 0)) * LINE;
+    if (state.spacing === "even") y += ROW + (findingsOf(m).length + (isTight && hasWords(m, at) ? 1 : 0)) * LINE;
   });
   return { tops, pauses, end: y + ROW };
 }
@@ -113,7 +113,7 @@ function steps(capture) {
   const item = (m, nth) => {
     const lines = [
       make("span", { class: "message" }, `#${m.frame} ${m.message} `, make("span", { class: "when" }, `${clock(capture, m.at)} ${since(nth)}`)),
-      make("span", { class: "ends" }, wire(m.src), " \u2192 ", wire(m.dst), " ", wire(shortened(said(m), 90))),
+      make("span", { class: "ends" }, wire(m.src), " \u2192 ", wire(m.dst), " ", silent("span", m), wire(shortened(said(m), 90))),
     ];
     const attributes = { class: "target", tabindex: nth === cursor ? 0 : -1, onclick: () => openMessage(m), onfocus: () => { cursor = nth; } };
     return make("li", { class: ["step", (m.lost || m.icmp) && "lost"].filter(Boolean).join(" "), "data-frame": m.frame },
@@ -135,11 +135,12 @@ function arrow(capture, m, nth, { at, x, y, right, width, isTight, hasRoom }) {
   const words = isFar ? Math.max(from, to) - 8 : isTight ? Math.min(from, to) + 8 : right + 14;
   const end = isFar ? " end" : "";
   // Lines of text, next to the arrow or below it.
-  const line = (nth) => y + 4 + (nth + (isTight ? 1 : 0) - (isTight && !beside(m, at) ? 1 : 0)) * LINE;
+  const line = (nth) => y + 4 + (nth + (isTight ? 1 : 0) - (isTight && !hasWords(m, at) ? 1 : 0)) * LINE;
   const isLost = m.lost || m.icmp;
   const way = to > from ? 1 : -1;
   const group = draw("g", { class: ["step", isLost && "lost", m.icmp && "icmp"].filter(Boolean).join(" "), role: "listitem", "data-frame": m.frame });
-  const label = `${clock(capture, m.at)} packet ${m.frame}: ${m.message} from ${m.src} to ${m.dst}. ${said(m)} ${worded(m)}`;
+  const mark = m.answered === false ? `${embedded.no_answer}. ` : "";
+  const label = `${clock(capture, m.at)} packet ${m.frame}: ${m.message} from ${m.src} to ${m.dst}. ${mark}${said(m)} ${worded(m)}`;
   const inner = draw("g", { role: m.icmp ? undefined : "button", tabindex: nth === cursor ? 0 : -1, "aria-label": label, class: "target",
     onclick: () => openMessage(m), onfocus: () => { cursor = nth; } });
   inner.append(draw("title", {}, label), draw("rect", { class: "hit", x: 0, width, y: y - 17, height: 22 }));
@@ -153,7 +154,7 @@ function arrow(capture, m, nth, { at, x, y, right, width, isTight, hasRoom }) {
       draw("text", { class: "frame", x: 176, y: y + 4 }, since(nth)),
       draw("text", { class: "frame", x: BEFORE - 14, y: y + 4 }, m.frame),
       draw("text", { class: "message", x: from === to ? from + 40 : (from + to) / 2, y: y - 5 }, m.message + (m.packets > 1 ? ` (${m.packets} packets)` : "")),
-      isTight && state.spacing === "time" ? "" : draw("text", { class: "said" + end, x: words, y: line(0) }, shortened(beside(m, at), 74))));
+      isTight && state.spacing === "time" ? "" : draw("text", { class: "said" + end, x: words, y: line(0) }, silent("tspan", m), shortened(beside(m, at), 74))));
   }
   findingsOf(m).forEach((finding, nth) => {
     const open = finding.verdict === "inconclusive";
@@ -168,10 +169,15 @@ function arrow(capture, m, nth, { at, x, y, right, width, isTight, hasRoom }) {
   return group;
 }
 
+// The mark of a request without an answer, before what is said about it.
+const silent = (tag, m) => m.answered === false && [(tag === "tspan" ? draw : make)(tag, { class: "silent" }, embedded.no_answer), " "];
+
+const hasWords = (m, at) => m.answered === false || beside(m, at) !== "";
+
 // The text of a message next to its arrow.
 function said(m) {
   const parts = [m.response_time !== undefined && "+" + span(m.response_time), m.summary, m.copy_of && `copy of packet ${m.copy_of}`,
-    m.lost && "not whole in the capture", m.answered === false && "no response"];
+    m.lost && "not whole in the capture"];
   return parts.filter(Boolean).join(", ");
 }
 

@@ -19,12 +19,12 @@ use dissectors::kit::{Code, Rule, Set, Severity};
 use sha2::{Digest, Sha256};
 
 use self::answers::AnswerPart;
-use super::TimeStyle;
 use super::answer::{Answer, AnswerTimes};
 use super::check::json;
 use super::conformance::{Conformance, party_counts};
 use super::json::line;
 use super::summary::{self, SummaryOptions};
+use super::{NO_ANSWER, TimeStyle};
 use crate::check::Outcome;
 use crate::diagnose::Diagnoses;
 use crate::rows::{Heading, Importance, Kind, Table};
@@ -73,8 +73,6 @@ pub struct Capture {
     /// How many more rows each table has.
     more: BTreeMap<&'static str, usize>,
     rules: BTreeMap<Code, (&'static Rule, Severity)>,
-    /// Packets of requests that were not answered.
-    unanswered: Set<u64>,
     /// Packets that findings are about.
     found: Set<u64>,
     /// Its messages.
@@ -113,7 +111,6 @@ impl Capture {
         let rules = found.clone().map(|it| (it.rule.code, (it.rule, it.severity)));
         let times = AnswerTimes::of(TimeStyle::Utc, read);
         let answer = Answer::of(diagnoses, &outcome.attacks(), times);
-        let of_requests = found.clone().filter(|it| it.rule.requires_response);
         Ok(Capture {
             name,
             recording: report.recording(),
@@ -126,7 +123,6 @@ impl Capture {
             check,
             more: report.left_out().collect(),
             rules: rules.collect(),
-            unanswered: of_requests.map(crate::check::ReportedFinding::frame).collect(),
             found: found
                 .map(crate::check::ReportedFinding::frame)
                 .filter(|frame| *frame > 0)
@@ -147,9 +143,7 @@ impl Capture {
 /// The output cannot be written.
 pub fn write(captures: &mut [Capture], version: &str, to: &mut dyn Write) -> io::Result<()> {
     overview::sort(captures);
-    for Capture { sample, unanswered, .. } in &mut *captures {
-        sample.settle(unanswered);
-    }
+    captures.iter_mut().for_each(|capture| capture.sample.settle());
     to.write_all(template::above(captures, &policy(), version).into_string().as_bytes())?;
     data("report", &report(captures), to)?;
     for (nth, capture) in captures.iter().enumerate() {
@@ -187,6 +181,8 @@ fn report(captures: &[Capture]) -> Vec<u8> {
     let out = &mut json;
     // Writing a text to a vector cannot fail.
     let _ = line(&hidden(), out);
+    out.extend_from_slice(b",\"no_answer\":");
+    let _ = line(&NO_ANSWER, out);
     out.extend_from_slice(b",\"columns\":");
     let _ = line(&columns(), out);
     out.extend_from_slice(b",\"captures\":[");

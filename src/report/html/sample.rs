@@ -8,7 +8,7 @@ use crate::message::MessageRef;
 use crate::report::json::{Json, hex};
 use crate::report::ladder::Ladder;
 use crate::report::{Envelope, put};
-use crate::session::{IcmpEvent, MessageEvent};
+use crate::session::{IcmpEvent, MessageEvent, UnansweredRequest};
 
 /// Maximum bytes of the fields of one message; of a larger one only its first bytes are shown.
 const LARGE: usize = 64 << 10;
@@ -154,9 +154,14 @@ impl Sample {
         self.ladder.flow(row);
     }
 
-    /// All flows have ended. `found`: the packets of requests that were not answered, as findings say.
-    pub(super) fn settle(&mut self, found: &Set<u64>) {
-        self.ladder.settle(found);
+    /// A request was not answered, as a finding says.
+    pub fn unanswered(&mut self, request: &UnansweredRequest) {
+        self.ladder.unanswered(request);
+    }
+
+    /// All flows have ended.
+    pub(super) fn settle(&mut self) {
+        self.ladder.settle();
     }
 
     /// Writes the fields and the bytes of a message. Returns whether there was room.

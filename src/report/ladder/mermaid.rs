@@ -5,14 +5,19 @@ use crate::report::clock::TimeFormatter;
 use crate::report::{put, to_text};
 
 impl Ladder {
-    /// Writes the diagram, with the time of each message before its name.
+    /// Writes the diagram, with the time of each message before its name. The arrow of a request without an answer
+    /// ends with a cross.
     pub fn mermaid(&self, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
         out.extend_from_slice(b"sequenceDiagram\n");
         for (at, name) in self.names().iter().enumerate() {
             put(out, format_args!("    participant p{at} as {}\n", plain(name)));
         }
         for step in &self.steps {
-            let arrow = if step.lost || step.icmp { "--x" } else { "->>" };
+            let arrow = match step.lost || step.icmp {
+                true => "--x",
+                false if step.is_unanswered => "-x",
+                false => "->>",
+            };
             let details = self.details(step);
             let (from, to, message) = (step.from, step.to, step.message);
             let time = to_text(|out| stamp.brief(step.time, step.digits, out));

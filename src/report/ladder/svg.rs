@@ -2,7 +2,7 @@
 
 use dissectors::kit::Time;
 
-use super::{Arrow, Ladder, severity};
+use super::{Arrow, ArrowText, Ladder, severity};
 use crate::report::clock::TimeFormatter;
 use crate::report::{put, to_text};
 use crate::text::{brief_span, shortened};
@@ -23,9 +23,10 @@ const NAME: usize = 34;
 const STYLE: &str = "text{font:12px ui-monospace,monospace;fill:#1a1a1a}.time{fill:#666}.name{font-weight:600;\
 text-anchor:middle}.message{text-anchor:middle}line{stroke:#888}.end{text-anchor:end}\
 .arrow{stroke:#205493;stroke-width:1.5;fill:none}\
-.lost{stroke-dasharray:5 4}.error{fill:#b50909}.warning{fill:#8a5300}.note{fill:#555}\
+.lost{stroke-dasharray:5 4}.error{fill:#b50909}.warning,.silent{fill:#8a5300}.note{fill:#555}\
+.silent{font-weight:600}\
 @media(prefers-color-scheme:dark){svg{background:#16181d}text{fill:#e6e6e6}.time,.note{fill:#a0a0a0}\
-.arrow{stroke:#73b3e7}.error{fill:#ff8d7b}.warning{fill:#f5c26b}}";
+.arrow{stroke:#73b3e7}.error{fill:#ff8d7b}.warning,.silent{fill:#f5c26b}}";
 
 impl Ladder {
     /// Draws it.
@@ -63,7 +64,7 @@ impl Ladder {
             before = Some(step.time);
             arrow(y, step, out);
             let beside = LEFT + lanes + 14;
-            let details = xml(&shortened(&self.details(step), TEXT));
+            let details = self.beside(step).svg();
             put(out, format_args!("<text x=\"{beside}\" y=\"{y}\">{details}</text>\n"));
             for (weight, verdict, what) in &step.findings {
                 y += STEP;
@@ -79,6 +80,21 @@ impl Ladder {
             y += STEP;
         }
         out.extend_from_slice(b"</svg>\n");
+    }
+}
+
+impl ArrowText {
+    /// The content of a text, with the mark in a colour of its own.
+    fn svg(&self) -> String {
+        let before = self.ports.as_ref().map_or(0, |ports| ports.chars().count() + 2);
+        let mark = self.mark.map_or(0, |mark| mark.chars().count() + 2);
+        let rest = self.rest.as_ref().map(|it| shortened(it, TEXT.saturating_sub(before + mark)));
+        let parts = [
+            self.ports.as_deref().map(xml),
+            self.mark.map(|mark| format!("<tspan class=\"silent\">{mark}</tspan>")),
+            rest.as_deref().map(xml),
+        ];
+        Vec::from_iter(parts.into_iter().flatten()).join("  ")
     }
 }
 

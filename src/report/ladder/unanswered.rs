@@ -1,11 +1,18 @@
 //! Which requests of a ladder were not answered.
 
-use dissectors::kit::Set;
-
 use super::Ladder;
 use crate::flows::FlowRow;
+use crate::session::UnansweredRequest;
 
 impl Ladder {
+    /// A request was not answered, as a finding says.
+    pub fn unanswered(&mut self, request: &UnansweredRequest) {
+        // Of those without an arrow there may be many.
+        if self.by_frame.contains_key(&request.frame) {
+            self.silent.insert(request.frame);
+        }
+    }
+
     /// A flow has ended.
     pub fn flow(&mut self, row: &FlowRow) {
         if let Some(given_up) = self.given_up.get_mut(&row.flow) {
@@ -13,9 +20,10 @@ impl Ladder {
         }
     }
 
-    /// The capture has ended. Its unanswered requests are those with findings that say so, which are in these
-    /// packets, and the last ones of each flow, as many as were not answered.
-    pub fn settle(&mut self, found: &Set<u64>) {
+    /// The capture has ended. Its unanswered requests are those that findings say so of, and the last ones of
+    /// each flow, as many as were not answered.
+    pub fn settle(&mut self) {
+        let found = std::mem::take(&mut self.silent);
         let mut left = std::mem::take(&mut self.given_up);
         for certain in [true, false] {
             for step in self.steps.iter_mut().skip(self.first).rev() {

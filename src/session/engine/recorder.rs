@@ -332,13 +332,8 @@ impl<F: FieldSink> Recorder<F> {
             let if_heard = self.results.is_proven_if_heard(rule, evidence).then_some(rule);
             traffic.requests.unanswered(context, evidence, mark, if_heard);
         }
-        if self.needs.unanswered
-            && rule.requires_response
-            && let (Some((_, mark)), Some(context)) = (recalled, self.batch.context())
-        {
-            let (moment, digits) = (context.moment, context.digits);
-            let request = UnansweredRequest { frame: mark.frame, time: mark.time, digits };
-            self.batch.push_unanswered(moment, request);
+        if let Some((_, mark)) = recalled {
+            self.unanswered(rule, mark);
         }
         let is_wanted = match self.needs.findings {
             Findings::None => false,
@@ -351,6 +346,18 @@ impl<F: FieldSink> Recorder<F> {
             self.results.count_broken(rule, verdict);
         }
         is_wanted
+    }
+
+    /// If the rule demands a response: the request with this mark was not answered.
+    fn unanswered(&mut self, rule: &'static Rule, mark: &Mark) {
+        if self.needs.unanswered
+            && rule.requires_response
+            && let Some(context) = self.batch.context()
+        {
+            let (moment, digits) = (context.moment, context.digits);
+            let request = UnansweredRequest { frame: mark.frame, time: mark.time, digits };
+            self.batch.push_unanswered(moment, request);
+        }
     }
 
     /// Counts a breach for the flow. Returns whether it is certain.
