@@ -1,8 +1,8 @@
 //! The page of `gamewire report` in a real Chromium.
 
+mod large;
 mod silence;
 
-use std::fmt::Write;
 use std::path::Path;
 
 use crate::support::browser::{Browser, DOWN, ENTER, ESCAPE, RIGHT, TAB};
@@ -296,75 +296,6 @@ fn picture(browser: &Browser, name: &str) {
 }
 
 #[test]
-fn of_ten_thousand_messages_only_some_are_drawn() {
-    let project = Project::new("browser-many");
-    let mut script = String::new();
-    for nth in 0..5000 {
-        let at = f64::from(nth) / 1000.0;
-        let (client, answered) = (nth % 10, at + 0.0004);
-        writeln!(script, "{at:.4} c{client} > s FFFFFFFF 55 11223344").unwrap();
-        writeln!(
-            script,
-            "{answered:.4} s > c{client} FFFFFFFF 44 01 00 'Player {nth}' 00 05000000 0000803F"
-        )
-        .unwrap();
-    }
-    project.play("many.pcap", &Setting::udp(27015), &script);
-    let Some((browser, page)) = opened(&project, &[&project.path("many.pcap")]) else { return };
-    browser.wait("return performance.getEntriesByName('shown').length === 1");
-    assert!(browser.text("#pages").contains("10,000 messages"));
-    // The work of the browser is counted, because its time depends on the machine.
-    let drawn = || {
-        let count = browser.run("return document.getElementsByTagName('*').length");
-        assert!(count.as_u64().unwrap() < 5000, "{count} elements");
-        count.as_u64().unwrap()
-    };
-    let all = drawn();
-    browser.run("document.querySelector('[data-value=\"yes\"]').click()");
-    assert_ne!(drawn(), all, "the choice changes what is drawn");
-    is_alone(&browser, &page);
-}
-
-#[test]
-fn a_page_with_some_of_the_messages_counts_all() {
-    let project = Project::new("browser-some");
-    let mut script = String::new();
-    for nth in 0..6500 {
-        let (at, client) = (f64::from(nth) / 1000.0, nth % 10);
-        writeln!(script, "{at:.4} c{client} > s FFFFFFFF 55 11223344").unwrap();
-        if nth % 10 != 3 {
-            let at = at + 0.0004;
-            writeln!(script, "{at:.4} s > c{client} FFFFFFFF 44 00").unwrap();
-        }
-    }
-    project.play("some.pcap", &Setting::udp(27015), &script);
-    let Some((browser, _)) = opened(&project, &[&project.path("some.pcap")]) else { return };
-    let described =
-        "return document.querySelector('#timeline svg[role=img]').getAttribute('aria-label')";
-    let described = browser.run(described);
-    let described = described.as_str().unwrap();
-    assert!(described.ends_with(": 12,350 messages, 1 unanswered request"), "{described}");
-    let headline = browser.text(".verdict:not([hidden])");
-    assert!(headline.contains("5,850 of 5,851 requests were answered"), "{headline}");
-}
-
-#[test]
-fn a_row_of_the_overview_selects_its_capture() {
-    let project = Project::new("browser-overview");
-    let files = ["samples/abuse-players.pcap", QUIRKS];
-    let Some((browser, page)) = opened(&project, &files) else { return };
-    let shown = "return document.querySelector('.verdict:not([hidden])').dataset.capture";
-    assert_eq!(browser.run(shown), "0");
-    browser.click("[data-of='1'] td");
-    assert_eq!(browser.run(shown), "1");
-    assert_eq!(browser.count("[data-of='1'][aria-current=true]"), 1);
-    browser.click("[data-of='0'] a");
-    assert_eq!(browser.run(shown), "0");
-    assert_eq!(browser.count("[aria-current=true]"), 1);
-    is_alone(&browser, &page);
-}
-
-#[test]
 fn long_names_are_cut_and_an_empty_capture_has_no_axis() {
     let project = Project::new("browser-names");
     let name = "A server with a name that is much too long for a table";
@@ -513,20 +444,6 @@ fn the_search_finds_values_of_fields() {
             .run("return [...document.querySelectorAll('.step')].map((it) => it.dataset.frame)");
         assert_eq!(shown, json!([frame]), "{words}");
     }
-    is_alone(&browser, &page);
-}
-
-#[test]
-fn a_large_page_is_drawn_when_typing_pauses() {
-    let project = Project::new("browser-typing");
-    let Some((browser, page)) = opened(&project, &["samples/abuse-query-flood.pcap"]) else {
-        return;
-    };
-    let typed = "const q = document.getElementById('q'), before = document.querySelector('.step'); \
-                 for (const text of ['a', 'a2', 'a2s']) { q.value = text; q.dispatchEvent(new Event('input')); } \
-                 return document.querySelector('.step') === before";
-    assert_eq!(browser.run(typed), true, "not yet");
-    browser.wait("return location.hash.includes('q=a2s')");
     is_alone(&browser, &page);
 }
 

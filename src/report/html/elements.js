@@ -41,8 +41,19 @@ function pager(page, pages, name, go) {
 const isNarrow = () => matchMedia("(max-width: 900px)").matches;
 const isPhone = () => matchMedia("(max-width: 600px)").matches;
 
-// The width of a chart.
-const widthOf = (id) => Math.max(by(id).clientWidth || 900, 320);
+// The width of a chart. Widths that were measured before something was drawn are known: to measure one after that,
+// the browser would lay out the whole page.
+const widths = new Map(), insets = new Map();
+const widthOf = (id) => Math.max(widths.get(id) || by(id).clientWidth || 900, 320);
+
+// A section's own width is known also where its content is out of sight and not laid out.
+function measure() {
+  for (const id of ["timeline", "times", "ladder"]) {
+    const width = by(id + "-section").clientWidth;
+    if (width && !insets.has(id)) insets.set(id, width - by(id).clientWidth);
+    widths.set(id, width && width - insets.get(id));
+  }
+}
 
 // A text, truncated to this number of characters.
 function shortened(text, most) {

@@ -24,22 +24,18 @@ function showFacets(capture, messages) {
 }
 
 function showFacet(capture, facet, title, names, messages) {
-  const counts = new Map();
-  for (const m of state[facet].length ? chosen(capture, facet) : messages) {
-    const values = facetValues(facet, m);
-    values.forEach((value, nth) => values.indexOf(value) === nth && counts.set(value, (counts.get(value) || 0) + m.weight));
-  }
+  const counts = countsOf(facet, state[facet].length ? chosen(capture, facet) : messages);
   for (const value of state[facet]) if (!counts.has(value)) counts.set(value, 0);
-  const all = [...counts];
-  const isFound = ([value]) => (value + " " + (names[value] || "")).toLowerCase().includes((typed[facet] || "").toLowerCase());
-  const found = all.filter(isFound);
-  const top = most(found, LISTED);
-  const listed = [...top, ...most(found.filter(([value]) => state[facet].includes(value) && !top.some((it) => it[0] === value)), Infinity)];
-  if (!all.length) return undefined;
+  if (!counts.size) return undefined;
+  const words = (typed[facet] || "").toLowerCase();
+  const isFound = (value) => !words || (value + " " + (names[value] || "")).toLowerCase().includes(words);
+  const { top, found } = most(counts, LISTED, isFound);
+  const others = state[facet].filter((value) => isFound(value) && !top.some((it) => it[0] === value));
+  const listed = [...top, ...others.map((value) => [value, counts.get(value)]).sort(before)];
   const id = "facet-" + facet;
   return make("fieldset", { class: "facet" }, make("legend", {}, title),
-    all.length > LISTED && make("input", {
-      type: "search", id, value: typed[facet] || "", "aria-label": "Find: " + title, placeholder: "find one of " + grouped(all.length),
+    counts.size > LISTED && make("input", {
+      type: "search", id, value: typed[facet] || "", "aria-label": "Find: " + title, placeholder: "find one of " + grouped(counts.size),
       oninput: (event) => { typed[facet] = event.target.value; refresh(id, capture); },
     }),
     listed.map(([value, count], at) => make("label", { class: "value" },
@@ -47,14 +43,36 @@ function showFacet(capture, facet, title, names, messages) {
         onchange: () => toggle(facet, value) }),
       make("span", { class: "name", title: value }, facetName(facet, value, names)),
       make("span", { class: "number" }, grouped(count)))),
-    found.length > listed.length && make("p", { class: "more" }, grouped(found.length - listed.length) + " more"));
+    found > listed.length && make("p", { class: "more" }, grouped(found - listed.length) + " more"));
 }
 
-// The first of some values by their counts, without sorting all of them.
-function most(values, count) {
-  const before = (a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1);
-  const least = values.length > 500 ? values.map((it) => it[1]).sort((a, b) => b - a)[count - 1] ?? 0 : 0;
-  return values.filter((it) => it[1] >= least).sort(before).slice(0, count);
+// How many messages have each value.
+function countsOf(facet, messages) {
+  const counts = new Map();
+  for (const m of messages) {
+    const values = facetValues(facet, m);
+    for (let nth = 0; nth < values.length; nth += 1) {
+      if (nth && values.indexOf(values[nth]) < nth) continue;
+      counts.set(values[nth], (counts.get(values[nth]) || 0) + m.weight);
+    }
+  }
+  return counts;
+}
+
+const before = (a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1);
+
+// The first values by their counts, without sorting all of them, and how many were found.
+function most(counts, most, isFound) {
+  const top = [];
+  let found = 0;
+  for (const [value, count] of counts) {
+    if (!isFound(value)) continue;
+    found += 1;
+    if (top.length === most && before([value, count], top[most - 1]) > 0) continue;
+    if (top.length === most) top.pop();
+    top.splice(top.findIndex((it) => before([value, count], it) < 0) >>> 0, 0, [value, count]);
+  }
+  return { top, found };
 }
 
 // Parties are found by host and by socket: the list has servers by socket, others by host.

@@ -63,9 +63,12 @@ function parties(capture, own) {
       }));
       list.append(more);
     };
-    fillIn(0, FOUND);
+    const isOpen = sorted.length <= 3 && of[0].severity !== "note";
+    // The lists of folded parties are made when they are needed.
+    if (isOpen) fillIn(0, FOUND);
     const who = of[0].party === null || of[0].who === "any" ? "" : of[0].who + " ";
-    return make("details", { class: "party", open: sorted.length <= 3 && of[0].severity !== "note" },
+    const opened = () => list.children.length || fillIn(0, FOUND);
+    return make("details", { class: "party", open: isOpen, ontoggle: opened },
       make("summary", {}, `${who}${party}: ${grouped(of.length)} \u00D7`), list);
   };
   const shown = sorted.slice(0, 10).map(section);

@@ -17,15 +17,59 @@ function show() {
     if (by("capture")) by("capture").value = now.nth;
     document.querySelectorAll("[data-of]").forEach((row) => fill(row, { "aria-current": String(Number(row.getAttribute("data-of")) === now.nth) }, []));
     if (by("q").value !== state.q) by("q").value = state.q;
-    showFacets(now, messages);
-    showTimeline(now);
-    showTables(now, messages);
-    showTimes(now, messages);
-    showFindings(now, messages);
-    showLadder(now, messages);
     tell(now, messages);
+    showParts(now, messages);
   }
   showMessage(now);
+}
+
+// The parts of the page, by the elements that they are in.
+const PARTS = [
+  ["facets", showFacets], ["findings-section", showFindings], ["timeline-section", showTimeline], ["servers-section", showServers],
+  ["masters-section", showMasters], ["clients-section", showClients], ["times-section", showTimes], ["flows-section", showFlows],
+  ["ladder-section", showLadder],
+];
+
+// A page with more messages is drawn anew only when typing pauses for so many milliseconds, and at first what is in sight.
+const MANY = 2000, PAUSE = 20;
+
+const isLarge = (of) => of.sample.messages.length > MANY;
+const whenIdle = (work) => (window.requestIdleCallback ? requestIdleCallback(work, { timeout: 300 }) : setTimeout(work, 30));
+
+// What is still to be drawn, one after the other.
+let undrawn = [];
+
+function showParts(now, messages) {
+  const isFirst = !now.isShown;
+  now.isShown = true;
+  document.body.classList.toggle("large", isLarge(now));
+  // Places are asked for before anything changes them.
+  const isNext = ([id]) => isFirst || !isLarge(now) || isInSight(by(id));
+  const next = PARTS.map(isNext);
+  if (isFirst) [widths, insets].forEach((it) => it.clear());
+  else measure();
+  undrawn = PARTS.filter((_, nth) => !next[nth]).map(([, draw]) => () => draw(now, messages));
+  PARTS.forEach(([, draw], nth) => next[nth] && draw(now, messages));
+  if (undrawn.length) whenIdle(goOn);
+  if (isFirst && isLarge(now)) whenIdle(() => indexAhead(now, 0));
+}
+
+// Whether an element, or the focus in it, can be seen.
+function isInSight(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return (bottom > top && bottom > 0 && top < innerHeight) || element.contains(document.activeElement);
+}
+
+function goOn() {
+  undrawn.shift()?.();
+  if (undrawn.length) whenIdle(goOn);
+}
+
+// Prepares the search, so that the first letter need not.
+function indexAhead(now, from) {
+  const { messages } = now.sample, to = from + 500;
+  messages.slice(from, to).forEach((m) => values(now, m));
+  if (to < messages.length) whenIdle(() => indexAhead(now, to));
 }
 
 // The shares of messages that are selected and embedded.
@@ -49,14 +93,12 @@ function select(nth) {
   change({ capture: nth, q: "", from: undefined, to: undefined, m: undefined });
 }
 
-// A page with more messages is drawn anew only when typing pauses.
-const MANY = 2000, PAUSE = 150;
 let waiting;
 
 function typed_in(q) {
   clearTimeout(waiting);
   const apply = () => change({ q }, { keep: true });
-  if (capture().sample.messages.length <= MANY) apply();
+  if (!isLarge(capture())) apply();
   else waiting = setTimeout(apply, PAUSE);
 }
 
@@ -96,6 +138,7 @@ function listen() {
   const again = () => { read(); show(); };
   addEventListener("popstate", again);
   addEventListener("hashchange", again);
+  addEventListener("beforeprint", () => undrawn.splice(0).forEach((draw) => draw()));
   let width = innerWidth;
   let narrow = isNarrow();
   by("choices").open = !narrow;
@@ -106,6 +149,7 @@ function listen() {
       by("choices").open = !narrow;
     }
     [width, drawn] = [innerWidth, undefined];
+    insets.clear();
     show();
   });
 }

@@ -115,12 +115,12 @@ function flowRows(messages) {
   });
 }
 
-function showTables(capture, messages) {
-  showTable("servers", rowsOf("servers", "server", capture, messages), capture, ["server", "party"]);
-  showTable("masters", rowsOf("masters", "master", capture, messages), capture, ["master", "party"]);
-  showTable("clients", rowsOf("clients", "client", capture, messages), capture, ["client", "party"]);
-  showTable("flows", flowRows(messages), capture, ["flow", "flow"]);
-}
+// A table of parties, named by this column.
+const parties_in = (table, key) => (capture, messages) =>
+  showTable(table, rowsOf(table, key, capture, messages), capture, [key, "party"]);
+
+const showServers = parties_in("servers", "server"), showMasters = parties_in("masters", "master"), showClients = parties_in("clients", "client");
+const showFlows = (capture, messages) => showTable("flows", flowRows(messages), capture, ["flow", "flow"]);
 
 function sorted(table, rows) {
   const chosen = state.sort[table];

@@ -25,12 +25,13 @@ function scale(capture) {
   };
 }
 
-function showTimeline(capture) {
+function showTimeline(capture, narrowed) {
   // Without messages, there is neither a time nor a rate.
   by("timeline-section").hidden = !capture.sample.messages.length;
   if (!capture.sample.messages.length) return;
   const on = scale(capture);
-  const messages = chosen(capture, "time").filter((m) => !m.icmp);
+  const all = state.from === undefined && state.to === undefined ? narrowed : chosen(capture, "time");
+  const messages = all.filter((m) => !m.icmp);
   const protocols = [...new Set(messages.map((m) => m.protocol))].sort();
   const bars = Array.from({ length: on.count }, () => ({}));
   for (const m of messages) {
