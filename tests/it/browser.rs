@@ -1,6 +1,7 @@
 //! The page of `gamewire report` in a real Chromium.
 
 mod large;
+mod overview;
 mod silence;
 
 use std::path::Path;
