@@ -184,10 +184,10 @@ impl TimeFormatter {
         }
     }
 
-    /// The time in a list, with microseconds: without the day and the zone.
-    pub fn of_row(&mut self, time: Time) -> String {
+    /// The time in a list, with this number of digits of a second: without the day and the zone.
+    pub fn of_row(&mut self, time: Time, digits: u8) -> String {
         let mut out = Vec::new();
-        self.brief(time, 6, &mut out);
+        self.brief(time, digits, &mut out);
         String::from_utf8_lossy(&out).into_owned()
     }
 

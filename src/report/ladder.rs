@@ -136,6 +136,11 @@ impl Ladder {
         self.steps.get(step).map(|step| step.frame)
     }
 
+    /// The time of the arrow at this index.
+    pub fn time(&self, step: usize) -> Option<Time> {
+        self.steps.get(step).map(|step| step.time)
+    }
+
     /// Number of messages that were not drawn.
     pub fn left_out(&self) -> u64 {
         self.left_out

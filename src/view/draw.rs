@@ -42,7 +42,8 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
         }
         Some(Screen::Message(mut screen)) => {
             let body = draw_beside(frame, view, model, theme, body);
-            message::draw(frame, &mut view.areas, &mut screen, theme, body);
+            let head = screen.opened.head(&view.time_of_open(&screen.opened, model));
+            message::draw(frame, &mut view.areas, (&head, &mut screen), theme, body);
             view.screens.push(Screen::Message(screen));
         }
         Some(Screen::Page(mut page)) => {

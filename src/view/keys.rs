@@ -55,7 +55,7 @@ impl View {
             KeyCode::Char('t') => self.next_time_style(model),
             KeyCode::Char('e') => self.explain(model),
             KeyCode::Char('m') => self.remember(),
-            KeyCode::Char('d') => self.compare(),
+            KeyCode::Char('d') => self.compare(model),
             KeyCode::Char('y') => return self.copy(model),
             _ => return self.screen_key(key, model),
         }
@@ -158,8 +158,10 @@ impl View {
         let (style, name) = TIME_STYLES[(at + 1) % TIME_STYLES.len()];
         self.time = style;
         for screen in &mut self.screens {
-            if let Screen::Ladder(ladder) = screen {
-                ladder.write_times(style);
+            match screen {
+                Screen::Ladder(ladder) => ladder.write_times(style),
+                Screen::Page(page) => page.write_times(style, model),
+                Screen::Message(_) => {}
             }
         }
         self.refresh(model);

@@ -20,6 +20,7 @@ mod tabs;
 
 use std::collections::BTreeSet;
 
+use dissectors::kit::Time;
 use roaring::RoaringBitmap;
 
 use crate::filter::Filter;
@@ -102,6 +103,9 @@ pub enum TaskReply {
     /// Something could not be done.
     Failed(String),
 }
+
+/// Digits of a second in lists.
+const DIGITS: u8 = 6;
 
 /// The text in the line above the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -337,11 +341,25 @@ impl View {
     /// A row of the list of messages, as a line. `is_narrow`: it is beside an open message.
     fn message_row(&self, at: usize, model: &Model, is_narrow: bool) -> Option<String> {
         let place = self.place_of_message(at)?;
-        let before = at.checked_sub(1).and_then(|before| self.place_of_message(before));
-        let before = before.and_then(|before| model.messages.time(before));
-        let time = model.time_of_message(self.time, model.messages.time(place)?, before);
+        let (time, before) = (model.messages.time(place)?, self.time_before(at, model));
+        let time = model.time_of_message(self.time, (time, DIGITS), before);
         let row = model.messages.row(place, &model.index)?;
         Some(if is_narrow { row.narrow(&time) } else { row.line(&time) })
+    }
+
+    /// The time of the message above a row of the list of messages.
+    fn time_before(&self, at: usize, model: &Model) -> Option<Time> {
+        model.messages.time(self.place_of_message(at.checked_sub(1)?)?)
+    }
+
+    /// The time of an open message, as the ladder or the list has it that it is from.
+    fn time_of_open(&self, opened: &OpenedMessage, model: &Model) -> String {
+        if let Some(Screen::Ladder(ladder)) = self.screens.first() {
+            return ladder.time_of(opened);
+        }
+        let selected = self.lists[Tab::Messages as usize].selected();
+        let before = selected.and_then(|at| self.time_before(at, model));
+        model.time_of_message(self.time, (opened.time, opened.digits), before)
     }
 
     /// A row of the tab.

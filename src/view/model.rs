@@ -268,11 +268,11 @@ impl Model {
         TimeFormatter::new(style).since(first.map(|first| first.start))
     }
 
-    /// The time of a message in a list. `before`: that of the one above it.
+    /// The time of a message in a list, with this number of digits of a second. `before`: that of the one above it.
     pub(super) fn time_of_message(
         &self,
         style: TimeStyle,
-        time: Time,
+        (time, digits): (Time, u8),
         before: Option<Time>,
     ) -> String {
         let stamp = self.stamp(style);
@@ -280,7 +280,7 @@ impl Model {
             TimeStyle::Delta => stamp.since(before.or(Some(time))),
             _ => stamp,
         };
-        stamp.of_row(time)
+        stamp.of_row(time, digits)
     }
 
     /// The answers about the captures.

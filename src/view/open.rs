@@ -122,7 +122,10 @@ impl View {
     pub(super) fn copy(&mut self, model: &Model) -> Option<TaskRequest> {
         let text = match self.screens.last() {
             Some(Screen::Ladder(screen)) => screen.text(),
-            Some(Screen::Message(screen)) => screen.opened.text.clone(),
+            Some(Screen::Message(screen)) => {
+                let time = self.time_of_open(&screen.opened, model);
+                screen.opened.text(&time, self.time)
+            }
             Some(Screen::Page(page)) => page.text(),
             None if self.tab == Tab::Answer => self.answer.text(),
             None if self.tab == Tab::Messages => {

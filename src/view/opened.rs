@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use dissectors::kit::Time;
 use roaring::RoaringBitmap;
 
 use super::list::ListCursor;
@@ -173,6 +174,18 @@ impl LadderScreen {
         }
     }
 
+    /// The time of an open message, as it is at its arrow.
+    pub(super) fn time_of(&self, opened: &OpenedMessage) -> String {
+        let ladder = &self.drawn.ladder;
+        let step = self.drawn.messages.iter().position(|it| *it == Some(opened.place));
+        let before = step.and_then(|step| ladder.time(step.checked_sub(1)?));
+        let since = match self.time {
+            TimeStyle::Delta => before.or(Some(opened.time)),
+            _ => ladder.time(0),
+        };
+        TimeFormatter::new(self.time).since(since).of_row(opened.time, opened.digits)
+    }
+
     /// The number of messages, and of those without an arrow.
     pub(super) fn counts(&self) -> (u32, u64) {
         (self.drawn.count, self.drawn.ladder.left_out())
@@ -197,7 +210,11 @@ impl LadderScreen {
 pub struct OpenedMessage {
     /// Its index among the drawn messages.
     pub place: u32,
-    /// Its name, its packet, its summary.
+    /// When it was sent.
+    pub time: Time,
+    /// Number of digits of a second in its time.
+    pub digits: u8,
+    /// Its packet, its name, its summary.
     pub head: String,
     /// Its fields.
     pub fields: Vec<FieldLine>,
@@ -205,8 +222,8 @@ pub struct OpenedMessage {
     pub bytes: Vec<u8>,
     /// They were decompressed.
     pub is_inflated: bool,
-    /// All of it as text.
-    pub text: String,
+    /// All of it as text, but for its time.
+    text: String,
 }
 
 impl OpenedMessage {
@@ -214,22 +231,41 @@ impl OpenedMessage {
     pub fn of(place: u32, envelope: &Envelope<'_>) -> OpenedMessage {
         let payload = &envelope.message.payload;
         let detail = DetailLevel { fields: true, bytes: true, full: false };
-        let mut text = Vec::new();
-        let mut report = Text::new(detail, Paint::new(false));
-        report.heading(payload.time, &mut text);
-        report.message(envelope, &mut text);
-        let mut line = Vec::new();
-        Text::new(DetailLevel::default(), Paint::new(false)).message(envelope, &mut line);
-        let line = String::from_utf8_lossy(&line).into_owned();
+        let timeless = |detail| {
+            let mut text = Vec::new();
+            Text::new(detail, Paint::new(false)).message(envelope, &mut text);
+            let text = String::from_utf8_lossy(&text);
+            text.split_once(' ').map_or(String::new(), |(_, rest)| rest.to_owned())
+        };
         OpenedMessage {
             place,
-            head: line.split_whitespace().collect::<Vec<_>>().join(" "),
+            time: payload.time,
+            digits: envelope.digits,
+            head: words(&timeless(DetailLevel::default())),
             fields: field_lines(&envelope.message),
             bytes: payload.bytes.to_vec(),
             is_inflated: payload.inflated,
-            text: String::from_utf8_lossy(&text).into_owned(),
+            text: timeless(detail),
         }
     }
+
+    /// Its first line, with this time.
+    pub(super) fn head(&self, time: &str) -> String {
+        format!("{time} {}", self.head)
+    }
+
+    /// All of it, with this time, below the day if the style has one.
+    pub(super) fn text(&self, time: &str, style: TimeStyle) -> String {
+        let mut day = Vec::new();
+        let report = Text::new(DetailLevel::default(), Paint::new(false));
+        report.times(TimeFormatter::new(style)).heading(self.time, &mut day);
+        format!("{}{time} {}", String::from_utf8_lossy(&day), self.text)
+    }
+}
+
+/// A text with single spaces.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A message on the screen.

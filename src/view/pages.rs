@@ -1,12 +1,13 @@
 //! Texts that fill the screen: the explanation of a rule, and the difference of two messages.
 
 use dissectors::catalogue;
-use dissectors::kit::{Rule, Severity};
+use dissectors::kit::{Rule, Severity, Time};
 
 use super::list::ListCursor;
 use super::opened::OpenedMessage;
 use super::tabs::Tab;
 use super::{Model, Screen, View};
+use crate::report::TimeStyle;
 use crate::report::check::rules;
 use crate::report::paint::{Paint, Tone};
 use crate::report::text::FieldLine;
@@ -15,6 +16,8 @@ use crate::text::shortened;
 /// A page.
 pub(super) struct Page {
     content: PageContent,
+    /// The times of two messages.
+    times: [String; 2],
     width: usize,
     lines: Vec<(Option<Tone>, String)>,
     /// The selected line.
@@ -30,12 +33,25 @@ enum PageContent {
 
 impl Page {
     fn of(content: PageContent) -> Page {
-        Page { content, width: 0, lines: Vec::new(), list: ListCursor::default() }
+        let (times, lines, list) = (Default::default(), Vec::new(), ListCursor::default());
+        Page { content, times, width: 0, lines, list }
     }
 
     /// What differs between two messages.
-    pub(super) fn difference(one: OpenedMessage, other: OpenedMessage) -> Page {
+    fn difference(one: OpenedMessage, other: OpenedMessage) -> Page {
         Page::of(PageContent::Difference(Box::new([one, other])))
+    }
+
+    /// Writes times in this style, that of the second of two messages relative to that of the first one.
+    pub(super) fn write_times(&mut self, style: TimeStyle, model: &Model) {
+        if let PageContent::Difference(messages) = &self.content {
+            let [one, other] = &**messages;
+            let time = |message: &OpenedMessage, before: Option<Time>| {
+                model.time_of_message(style, (message.time, message.digits), before)
+            };
+            self.times = [time(one, None), time(other, Some(one.time))];
+            self.width = 0;
+        }
     }
 
     /// Makes the lines for this many columns.
@@ -46,7 +62,7 @@ impl Page {
         self.width = width;
         self.lines = match &self.content {
             PageContent::Rule(rule, severity) => explained(rule, *severity, Some(width)),
-            PageContent::Difference(messages) => compared(messages, width),
+            PageContent::Difference(messages) => compared(messages, &self.times, width),
         };
         self.list.set_length(self.lines.len());
     }
@@ -72,7 +88,11 @@ fn explained(rule: &Rule, severity: Severity, width: Option<usize>) -> Vec<(Opti
 }
 
 /// Two messages, field by field: those that differ are marked.
-fn compared([one, other]: &[OpenedMessage; 2], width: usize) -> Vec<(Option<Tone>, String)> {
+fn compared(
+    [one, other]: &[OpenedMessage; 2],
+    times: &[String; 2],
+    width: usize,
+) -> Vec<(Option<Tone>, String)> {
     let half = (width.saturating_sub(3) / 2).max(1);
     let cut = |text: &str| {
         let text = shortened(text, half).into_owned();
@@ -82,7 +102,8 @@ fn compared([one, other]: &[OpenedMessage; 2], width: usize) -> Vec<(Option<Tone
     let line = |mark: char, left: &str, right: &str| {
         format!("{mark} {} {}", cut(left), cut(right)).trim_end().to_owned()
     };
-    let mut lines = vec![(Some(Tone::Message), line(' ', &one.head, &other.head))];
+    let mut lines =
+        vec![(Some(Tone::Message), line(' ', &one.head(&times[0]), &other.head(&times[1])))];
     let pairs = paired(&one.fields, &other.fields);
     let differing = pairs.iter().filter(|(left, right)| differs(*left, *right)).count();
     for (left, right) in pairs {
@@ -169,10 +190,11 @@ impl View {
     }
 
     /// Compares the open message with the marked one.
-    pub(super) fn compare(&mut self) {
+    pub(super) fn compare(&mut self, model: &Model) {
         match (self.screens.last(), &self.compared) {
             (Some(Screen::Message(screen)), Some(marked)) => {
-                let page = Page::difference(marked.clone(), screen.opened.clone());
+                let mut page = Page::difference(marked.clone(), screen.opened.clone());
+                page.write_times(self.time, model);
                 self.screens.push(Screen::Page(Box::new(page)));
             }
             (Some(Screen::Message(_)), None) => self.say("first, m marks another message", false),

@@ -260,6 +260,49 @@ fn the_style_of_times_changes_in_place() {
 }
 
 #[test]
+fn an_open_message_has_its_time_in_the_chosen_style() {
+    let mut screen = Screen::start((120, 40), &["--time", "epoch", "samples/a2s-quirks.pcap"]);
+    screen.wait_until_answered();
+    screen.type_keys("5jj\r");
+    screen.wait_for(&["0x0000", "1767225600.021000 3 10.0.0.1:50000 > 10.0.0.2:27015 a2s "]);
+    for time in ["00:00:00.021000", "", "0.021000", "0.001000", "1767225600.021000"] {
+        screen.type_keys("t");
+        screen.wait_for(&["0x0000", &format!("{time} 3 10.0.0.1:50000 > 10.0.0.2:27015 a2s ")]);
+    }
+    screen.type_keys("t");
+    screen.wait_for(&["times: utc"]);
+    screen.type_keys("m");
+    screen.wait_for(&["marked; d compares"]);
+    screen.type_keys("n");
+    screen.wait_for(&[" 4 10.0.0.2:27015 > 10.0.0.1:50000"]);
+    screen.type_keys("d");
+    screen.wait_for(&["00:00:00.021000 3 10.0.0.1:50000"]);
+    screen.type_keys("tt");
+    screen.wait_for(&["  0.021000 3 10.0.0.1:50000"]);
+    screen.quit();
+}
+
+/// A ladder beside an open message takes what room there is for names.
+#[test]
+fn a_ladder_beside_an_open_message_cuts_neither_ports_nor_names() {
+    let mut screen = Screen::start((120, 40), &["samples/a2s-quirks.pcap"]);
+    screen.wait_until_answered();
+    screen.type_keys("2jjjjj\r");
+    screen.wait_for(&["-- 2026-01-01 UTC --"]);
+    screen.type_keys("\r");
+    let shown = screen.wait_for(&["0x0000"]);
+    let beside = Vec::from_iter(shown.lines().map(|line| String::from_iter(line.chars().take(39))));
+    let beside = beside.join("\n");
+    for part in ["10.0.0.1:50005", "10.0.0.2:27015", "player_request", "challenge_response"] {
+        assert!(beside.contains(part), "{part}:\n{shown}");
+    }
+    // Shorter times do not make it worse.
+    screen.type_keys("tt");
+    screen.wait_for(&["times: relative", "0.020 18 ", "challenge_response", "player_response"]);
+    screen.quit();
+}
+
+#[test]
 fn a_ladder_is_saved_in_the_formats_of_follow() {
     let folder = std::env::temp_dir().join(format!("gamewire-ladders-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -15,8 +15,18 @@ const BESIDE: usize = 44;
 /// Minimum width of that text where the names of messages would be shortened otherwise.
 const BESIDE_NAMES: usize = 24;
 
-/// Columns of an arrow besides its name.
+/// Columns of an arrow besides its name, if there is room, and at least.
 const STROKES: usize = 5;
+const TIP: usize = 2;
+
+/// Less room for texts is none: names of messages get it.
+const WORDS: usize = 12;
+
+/// In less room than this, no text can be read.
+const WORD: usize = 6;
+
+/// In fewer columns, times end with milliseconds, and names of messages are more important than texts.
+const NARROW: usize = 60;
 
 /// Where the lines of the hosts are.
 struct HostColumns {
@@ -38,6 +48,10 @@ impl HostColumns {
         let gap = match count {
             0..=2 => gap.max(room(BESIDE_NAMES).min(longest + STROKES)),
             _ => gap,
+        };
+        let gap = match width < NARROW || before + gaps * gap + 1 + WORDS > width {
+            true => gap.max(room(1).min(longest + STROKES)),
+            false => gap,
         };
         let drawn = width.saturating_sub(before) + 1;
         HostColumns { before, count, gap, drawn }
@@ -67,9 +81,12 @@ impl HostColumns {
         if let Some(place) = line.get_mut(head.0).filter(|_| left != right) {
             *place = head.1;
         }
-        let name = shortened(step.message, (right - left).saturating_sub(STROKES));
+        let name = shortened(step.message, (right - left).saturating_sub(TIP));
         let length = name.chars().count();
-        let start = left + 1 + (right - left).saturating_sub(1 + length) / 2;
+        // The tip is before a name or after it.
+        let first = left + if to > from { 1 } else { 2 };
+        let start = first.max(left + 1 + (right - left).saturating_sub(1 + length) / 2);
+        let start = if to > from { start.min(right.saturating_sub(1 + length)) } else { start };
         for (place, letter) in name.chars().enumerate() {
             if let Some(cell) = line.get_mut(start + place) {
                 *cell = letter;
@@ -105,17 +122,22 @@ impl Ladder {
 
     /// Its lines in this many columns: first the one that names the parties.
     pub fn lines(&self, width: usize, stamp: &mut TimeFormatter) -> Vec<LadderLine> {
-        let times = self.times(stamp);
-        let widest = times.iter().map(String::len).max().unwrap_or(0).max(TIME);
+        let mut times = self.times(stamp);
+        let is_narrow = width < NARROW;
+        if is_narrow {
+            times.iter_mut().for_each(to_milliseconds);
+        }
+        let (time, digits, space) = if is_narrow { (0, 0, 1) } else { (TIME, NUMBER, 2) };
+        let widest = times.iter().map(String::len).max().unwrap_or(0).max(time);
         let largest = self.steps.iter().map(|step| step.frame).max().unwrap_or(0);
-        let number = largest.to_string().len().max(NUMBER);
+        let number = largest.to_string().len().max(digits);
         let names = self.steps.iter().map(|step| step.message.chars().count());
-        let longest = names.max().unwrap_or(0);
-        let lanes = HostColumns::of(widest + number + 3, self.parties.len(), longest, width);
+        let (longest, before) = (names.max().unwrap_or(0), widest + 1 + number + space);
+        let lanes = HostColumns::of(before, self.parties.len(), longest, width);
         let mut lines = vec![LadderLine::above(Tone::Endpoints, self.heads(&lanes, width))];
         let mut day = Vec::new();
         for (at, (step, time)) in self.steps.iter().zip(times).enumerate() {
-            let before = format!("{time:<widest$} {:>number$}  ", step.frame);
+            let before = format!("{time:<widest$} {:>number$}{:space$}", step.frame, "");
             let mut today = Vec::new();
             stamp.day(step.time, &mut today);
             if today != day {
@@ -141,6 +163,9 @@ impl Ladder {
 
     /// The names of the parties, each above its line.
     fn heads(&self, lanes: &HostColumns, width: usize) -> String {
+        if let Some(heads) = self.moved_heads(lanes, width) {
+            return heads;
+        }
         let mut heads = vec![' '; lanes.before];
         for (at, name) in self.names().iter().enumerate() {
             let start = lanes.before + at * lanes.gap;
@@ -154,6 +179,29 @@ impl Ladder {
             heads.extend(shortened(&name, room).chars());
         }
         shortened(heads.into_iter().collect::<String>().trim_end(), width).into_owned()
+    }
+
+    /// The names of the parties if all are there as a whole: above their lines, and where there is no room, as
+    /// little left of that as possible. `None`: one would not be above its line.
+    fn moved_heads(&self, lanes: &HostColumns, width: usize) -> Option<String> {
+        let (mut starts, mut end) = (Vec::new(), width);
+        let names = self.names();
+        for (at, name) in names.iter().enumerate().rev() {
+            let (lane, length) = (lanes.before + at * lanes.gap, name.chars().count());
+            let start = lane.min(end.checked_sub(length)?);
+            if start + length <= lane {
+                return None;
+            }
+            starts.push(start);
+            end = start.saturating_sub(2);
+        }
+        let mut heads = String::new();
+        for (name, start) in names.iter().zip(starts.into_iter().rev()) {
+            let room = start.saturating_sub(heads.chars().count());
+            heads.extend(std::iter::repeat_n(' ', room));
+            heads += name;
+        }
+        Some(heads)
     }
 
     fn step(
@@ -172,7 +220,7 @@ impl Ladder {
         let room = width.saturating_sub(lanes.before + lanes.width() + 2);
         let details = self.details(step);
         let details = shortened(&details, room);
-        if !details.is_empty() {
+        if !details.is_empty() && room >= WORD {
             parts.push((None, format!("  {details}")));
         }
         lines.push(LadderLine { step: Some(at), parts });
@@ -184,6 +232,13 @@ impl Ladder {
             let parts = vec![(Some(tone), shortened(&line, width).into_owned())];
             lines.push(LadderLine { step: Some(at), parts });
         }
+    }
+}
+
+/// Ends a time with milliseconds.
+fn to_milliseconds(time: &mut String) {
+    if let Some(point) = time.find('.') {
+        time.truncate(time.len().min(point + 4));
     }
 }
 

@@ -27,15 +27,16 @@ const fn width(columns: u16) -> u16 {
     NUMBER + columns * 3 + 1 + 1 + columns
 }
 
+/// `about`: the first line.
 pub(super) fn draw(
     frame: &mut Frame<'_>,
     areas: &mut Areas,
-    screen: &mut MessageScreen,
+    (about, screen): (&str, &mut MessageScreen),
     theme: Theme,
     area: Rect,
 ) {
     let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
-    let text = shortened(&screen.opened.head, head.width.into()).into_owned();
+    let text = shortened(about, head.width.into()).into_owned();
     frame.render_widget(Line::styled(text, theme.tone(Tone::Message)), head);
     let columns = if area.width >= width(16) + FIELDS { 16 } else { 8 };
     let beside = Constraint::Length(width(columns));
