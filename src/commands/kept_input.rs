@@ -18,7 +18,7 @@ pub(super) struct KeptInputs {
     /// Standard input, and where it began.
     standard: Option<(File, u64)>,
     /// Named pipes, as long as they are kept.
-    _pipes: Vec<system::Pipe>,
+    pipes: Vec<system::Pipe>,
 }
 
 impl KeptInputs {
@@ -27,13 +27,13 @@ impl KeptInputs {
     /// # Errors
     /// They cannot be read twice.
     pub(super) fn of(files: &[impl AsRef<Path>]) -> Result<KeptInputs, Failure> {
-        let failed = |why: String| Failure::Other(why);
-        let mut kept = KeptInputs { standard: None, _pipes: Vec::new() };
+        let mut kept = KeptInputs { standard: None, pipes: Vec::new() };
         for file in files.iter().map(AsRef::as_ref) {
             if file != Path::new("-") {
-                kept._pipes.extend(system::keep_pipe(file).map_err(failed)?);
+                kept.pipes.extend(system::keep_pipe(file).map_err(Failure::Other)?);
             } else if kept.standard.is_none() {
-                let standard = system::keep().map_err(|error| failed(system::unkept(&error)))?;
+                let standard = system::keep();
+                let standard = standard.map_err(|error| Failure::Other(system::unkept(&error)))?;
                 kept.standard = Some(standard);
             }
         }

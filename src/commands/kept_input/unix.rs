@@ -43,7 +43,7 @@ pub(super) fn keep_pipe(path: &Path) -> Result<Option<Pipe>, String> {
         return Ok(None);
     }
     let kept = nameless().and_then(|file| KeptPipe::keep(path, &mut capture::pipe(path)?, file));
-    kept.map(Some).map_err(|error| not_kept(&escaped(&path.to_string_lossy()), &error))
+    kept.map(Some).map_err(|error| not_kept(escaped(&path.to_string_lossy()), &error))
 }
 
 /// What to do if standard input cannot be kept.

@@ -12,6 +12,7 @@ pub(super) type Pipe = std::convert::Infallible;
 ///
 /// # Errors
 /// None.
+#[expect(clippy::unnecessary_wraps, reason = "a pipe of Unix may be impossible to keep")]
 pub(super) fn keep_pipe(_: &Path) -> Result<Option<Pipe>, String> {
     Ok(None)
 }
