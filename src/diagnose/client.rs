@@ -37,6 +37,8 @@ pub(super) struct Client {
     /// What it asks of each server.
     rounds: Vec<ChallengeRounds>,
     pub(super) masters: AskedMasters,
+    /// How many challenges it has returned rightly since it last returned a wrong one.
+    rightly: u64,
     /// Its latest wrong answer to the challenge of a master.
     wrong_answer: Option<Failure>,
     /// Exchanges by key in which it got a challenge: those in which it returned it, and the others.
@@ -120,6 +122,7 @@ impl Client {
         }
         match self.wrong_challenge(event, challenge) {
             Some(why) => {
+                self.rightly = 0;
                 self.faults.add(to, u64::MAX);
                 self.items.fact(Item::WellFormed).fails(why);
             }
@@ -217,7 +220,7 @@ impl Client {
                 let cause = &causes::clients::CHALLENGE_ZERO_SENT;
                 self.doubt(to, Item::WellFormed, Failure::with(cause, frame, &[]));
             }
-            self.items.good(Item::ReturnsChallenge, frame);
+            self.returns_rightly(frame);
             return None;
         }
         if let Some(given) = of_other.filter(|_| of_port.is_none()) {
@@ -244,6 +247,20 @@ impl Client {
         let why = Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text);
         self.doubt(to, Item::WellFormed, why);
         None
+    }
+
+    /// It returns a challenge as it got it. Several times in a row, that mends what it did wrong with challenges before.
+    fn returns_rightly(&mut self, frame: u64) {
+        self.rightly += 1;
+        self.items.good(Item::ReturnsChallenge, frame);
+        let before = self.items.fact(Item::WellFormed);
+        let is_about_challenges = |why: &Failure| {
+            [&causes::CHALLENGE_BYTESWAPPED, &causes::clients::CHALLENGE_AS_TEXT]
+                .contains(&why.cause)
+        };
+        if self.rightly >= NO_ACCIDENT && before.failures().iter().all(is_about_challenges) {
+            self.items.good_again(Item::WellFormed, frame);
+        }
     }
 
     /// It gets a challenge, in an exchange with this key.

@@ -117,12 +117,14 @@ impl ServerState<'_> {
                 let is_awaited = is_about_silence && is_awaited(item);
                 let cause = match open.cause {
                     _ if self.is_lossy => &causes::CAPTURE_DROPS,
-                    _ if is_awaited && !self.is_heard => &causes::CAPTURE_ONE_SIDED,
+                    _ if is_awaited && !self.is_heard && !self.hears_masters() => {
+                        &causes::CAPTURE_ONE_SIDED
+                    }
                     cause => cause,
                 };
                 let is_silent = is_about_silence && cause == open.cause && item == Item::Answered;
                 let more = match is_silent {
-                    _ if cause == &causes::CAPTURE_ONE_SIDED => {
+                    _ if is_awaited && !self.is_heard && !self.is_lossy => {
                         "; nothing of this host is in the capture"
                     }
                     true => "; that is too little to call it silent",
@@ -143,6 +145,12 @@ impl ServerState<'_> {
             exchanges: self.exchanges(item),
             ..ItemVerdict::new(item)
         }
+    }
+
+    /// Whether packets of some master to the server are in the capture, so that it has both directions.
+    fn hears_masters(&self) -> bool {
+        let mut known = self.server.registrations.iter();
+        known.any(|it| it.fact(Item::Challenged).good > 0 || it.fact(Item::Accepted).good > 0)
     }
 
     /// The details of a condition that is met.

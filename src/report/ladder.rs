@@ -9,7 +9,9 @@ mod unanswered;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Map, Message, Payload, Reply, Set, Severity, Time, Transport, Verdict};
+use dissectors::kit::{
+    Map, Message, Payload, Purpose, Reply, Set, Severity, Time, Transport, Verdict,
+};
 
 use super::NO_ANSWER;
 use crate::message::MessageRef;

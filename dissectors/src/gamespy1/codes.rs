@@ -1,6 +1,6 @@
 //! The latest challenges of one party, and whether its response to one of them is correct.
 
-use crate::kit::{Payload, Read, Settings, Sink};
+use crate::kit::{Payload, Read, Settings, Sink, Time};
 
 use super::rules;
 use super::validate::{CHALLENGE, RESPONSE, expected};
@@ -30,7 +30,7 @@ pub(super) fn is_known(game: Option<&[u8]>, code: Read<&[u8]>, settings: &Settin
 /// The latest challenges.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RecentChallenges {
-    given: [Option<[u8; CHALLENGE]>; MOST],
+    given: [Option<([u8; CHALLENGE], Time)>; MOST],
     next: usize,
     /// One of them could not be read, or is invalid.
     blurred: bool,
@@ -42,7 +42,7 @@ impl RecentChallenges {
         match <[u8; CHALLENGE]>::try_from(challenge) {
             Ok(challenge) if !payload.lost && rules::is_secure_string(&challenge) => {
                 if let Some(place) = self.given.get_mut(self.next % MOST) {
-                    *place = Some(challenge);
+                    *place = Some((challenge, payload.time));
                 }
                 self.next = (self.next + 1) % MOST;
             }
@@ -66,15 +66,21 @@ impl RecentChallenges {
         enctype: u8,
         settings: &Settings,
     ) -> Option<[u8; RESPONSE]> {
-        let latest = self.given.get((self.next + MOST - 1) % MOST).copied().flatten();
-        expected(game, latest?, enctype, settings)
+        let (latest, _) = self.latest()?;
+        expected(game, latest, enctype, settings)
     }
 
-    /// Checks a response against all kept challenges: a newer one may have crossed it on the way.
+    fn latest(&self) -> Option<([u8; CHALLENGE], Time)> {
+        self.given.get((self.next + MOST - 1) % MOST).copied().flatten()
+    }
+
+    /// Checks a response of this time against the latest challenge, and those for which an answer may still come: a newer
+    /// one may have crossed it on the way.
     pub(super) fn check<S: Sink>(
         &self,
         game: Option<&[u8]>,
         (code, enctype): (Read<&[u8]>, u8),
+        now: Time,
         settings: &Settings,
         sink: &mut S,
     ) -> ValidateResult {
@@ -86,9 +92,13 @@ impl RecentChallenges {
         let Some(latest) = self.expected(game, enctype, settings) else {
             return ValidateResult::Unknown;
         };
-        let mut given = self.given.iter().flatten();
-        let ok = given
-            .any(|&given| expected(game, given, enctype, settings) == code.value.try_into().ok());
+        let is_due = |given: &&([u8; CHALLENGE], Time)| {
+            self.latest() == Some(**given) || now.since(given.1) <= settings.answer_timeout
+        };
+        let is_right = |&(given, _): &([u8; CHALLENGE], Time)| {
+            expected(game, given, enctype, settings) == code.value.try_into().ok()
+        };
+        let ok = self.given.iter().flatten().filter(is_due).any(is_right);
         if !ok && self.blurred {
             return ValidateResult::Unknown;
         }

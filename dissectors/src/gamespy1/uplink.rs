@@ -285,7 +285,8 @@ pub(super) fn validate<S: Sink>(
     let beat = uplink.beat.as_ref().filter(|_| uplink.server == Some(payload.side));
     let game = words.gamename.map(|game| game.value).or(beat.map(|beat| &*beat.1));
     let game = game.or_else(|| cx.shared.game(payload.from, payload.to.ip(), most));
-    let worth = uplink.challenges.check(game, (code, words.enctype), cx.settings, sink);
+    let worth =
+        uplink.challenges.check(game, (code, words.enctype), payload.time, cx.settings, sink);
     let is_whole = cx.flow.began && cx.flow.seen[payload.side.other().index()];
     if !is_whole && uplink.challenges.are_unseen() && codes::is_known(game, code, cx.settings) {
         rules::challenge_unseen(&payload.mark(), sink);
