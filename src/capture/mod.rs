@@ -31,7 +31,6 @@ mod pcap;
 mod pcapng;
 #[cfg(feature = "files")]
 mod place;
-#[cfg(feature = "captures")]
 mod stop;
 #[cfg(all(test, feature = "files"))]
 mod tests;
@@ -72,7 +71,6 @@ pub(crate) use place::is_read_once;
 pub(crate) use place::pipe;
 #[cfg(feature = "files")]
 pub use place::standard_input;
-#[cfg(feature = "captures")]
 pub use stop::Stop;
 
 use std::sync::Arc;
@@ -129,6 +127,7 @@ impl<'a> Packet<'a> {
     }
 
     /// Its number in the capture, if the packet before has this one: those between them are not kept.
+    #[cfg(feature = "commands")]
     pub(crate) fn frame_after(&self, before: u64) -> u64 {
         before.saturating_add(1).max(self.number)
     }

@@ -63,7 +63,7 @@ fn verdict(item: Item, fact: &Fact) -> ItemVerdict {
         return verdict;
     }
     if fact.good > 0 {
-        let mut verdict = of(Verdict::Yes, None, fact.shown.clone(), String::new(), Values::new());
+        let mut verdict = of(Verdict::Yes, None, fact.shown.to_vec(), String::new(), Values::new());
         verdict.has_more = fact.good > fact.shown.len() as u64;
         return verdict;
     }

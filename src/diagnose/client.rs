@@ -37,6 +37,8 @@ pub(super) struct Client {
     /// What it asks of each server.
     rounds: Vec<ChallengeRounds>,
     pub(super) masters: AskedMasters,
+    /// It returned wrong challenges, and returns right ones since.
+    pub(super) is_mended: bool,
     /// How many challenges it has returned rightly since it last returned a wrong one.
     rightly: u64,
     /// Its latest wrong answer to the challenge of a master.
@@ -123,7 +125,7 @@ impl Client {
         match self.wrong_challenge(event, challenge) {
             Some(why) => {
                 self.rightly = 0;
-                self.faults.add(to, u64::MAX);
+                self.faults.add(to, 1);
                 self.items.fact(Item::WellFormed).fails(why);
             }
             None => self.sends(event),
@@ -258,7 +260,9 @@ impl Client {
             [&causes::CHALLENGE_BYTESWAPPED, &causes::clients::CHALLENGE_AS_TEXT]
                 .contains(&why.cause)
         };
-        if self.rightly >= NO_ACCIDENT && before.failures().iter().all(is_about_challenges) {
+        let is_wrong = before.run > 0 && before.failures().iter().all(is_about_challenges);
+        if self.rightly >= NO_ACCIDENT && is_wrong {
+            self.is_mended = true;
             self.items.good_again(Item::WellFormed, frame);
         }
     }

@@ -1,6 +1,7 @@
 //! What a capture shows about one condition: how often it was met, and why it was not.
 
 use std::fmt::Display;
+use std::ops::Deref;
 
 use dissectors::kit::{Cause, CauseKind, Values};
 pub(super) use dissectors::ledger::NO_ACCIDENT;
@@ -17,7 +18,7 @@ pub(super) struct Fact {
     /// How often it was met.
     pub(super) good: u64,
     /// The first packets that show it.
-    pub(super) shown: Vec<u64>,
+    pub(super) shown: FirstFrames,
     /// The last one.
     last: u64,
     /// The latest failures since then, the last one last.
@@ -30,6 +31,43 @@ pub(super) struct Fact {
     latest_mended: Option<Box<Failure>>,
     /// Why it is unknown.
     pub(super) open: Option<Box<Failure>>,
+}
+
+/// The first packets that show something, without an allocation: there are very many conditions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FirstFrames {
+    frames: [u64; NAMED],
+    count: u8,
+}
+
+impl FirstFrames {
+    /// Adds a packet, unless it is the latest one, or there are enough.
+    fn add(&mut self, frame: u64) {
+        if frame == 0 || self.last() == Some(&frame) {
+            return;
+        }
+        if let Some(place) = self.frames.get_mut(usize::from(self.count)) {
+            *place = frame;
+            self.count += 1;
+        }
+    }
+}
+
+impl Deref for FirstFrames {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        self.frames.get(..usize::from(self.count)).unwrap_or_default()
+    }
+}
+
+impl FromIterator<u64> for FirstFrames {
+    fn from_iter<I: IntoIterator<Item = u64>>(frames: I) -> FirstFrames {
+        frames.into_iter().fold(FirstFrames::default(), |mut first, frame| {
+            first.add(frame);
+            first
+        })
+    }
 }
 
 /// Why it was not met, or why that is unknown.
@@ -71,9 +109,7 @@ impl Fact {
     /// It is met, as this packet shows.
     pub(super) fn good(&mut self, frame: u64) {
         self.good += 1;
-        if self.shown.len() < NAMED && frame > 0 && self.shown.last() != Some(&frame) {
-            self.shown.push(frame);
-        }
+        self.shown.add(frame);
         self.last = self.last.max(frame);
         let after = self.bad.iter().all(|failure| failure.frame <= frame);
         if self.run > 0 && after {
@@ -120,7 +156,7 @@ impl Fact {
 
     /// It was met, but these packets suggest that it may not always be.
     pub(super) fn doubt(&mut self, frames: Vec<u64>, why: Failure) {
-        (self.good, self.shown) = (0, frames);
+        (self.good, self.shown) = (0, frames.into_iter().collect());
         self.open_by(why);
     }
 

@@ -90,7 +90,7 @@ impl ServerState<'_> {
         if fact.good == 0 || self.cannot_arrive(item) {
             return None;
         }
-        let mut frames = fact.shown.clone();
+        let mut frames = fact.shown.to_vec();
         frames.sort_unstable();
         Some(ItemVerdict {
             verdict: Verdict::Yes,
@@ -106,7 +106,7 @@ impl ServerState<'_> {
     fn unknown(&self, item: Item, fact: &Fact) -> ItemVerdict {
         let (cause, frames, text) = match &fact.open {
             Some(doubt) if is_suspicion(doubt.cause) => {
-                (doubt.cause, fact.shown.clone(), doubt.text.clone())
+                (doubt.cause, fact.shown.to_vec(), doubt.text.clone())
             }
             _ if self.cannot_arrive(item) => {
                 let text = "captured at the server: whether all packets arrive is unknown";
@@ -117,14 +117,14 @@ impl ServerState<'_> {
                 let is_awaited = is_about_silence && is_awaited(item);
                 let cause = match open.cause {
                     _ if self.is_lossy => &causes::CAPTURE_DROPS,
-                    _ if is_awaited && !self.is_heard && !self.hears_masters() => {
+                    _ if is_awaited && !self.is_heard && !self.hears_masters(item) => {
                         &causes::CAPTURE_ONE_SIDED
                     }
                     cause => cause,
                 };
                 let is_silent = is_about_silence && cause == open.cause && item == Item::Answered;
                 let more = match is_silent {
-                    _ if is_awaited && !self.is_heard && !self.is_lossy => {
+                    _ if cause == &causes::CAPTURE_ONE_SIDED => {
                         "; nothing of this host is in the capture"
                     }
                     true => "; that is too little to call it silent",
@@ -147,10 +147,13 @@ impl ServerState<'_> {
         }
     }
 
-    /// Whether packets of some master to the server are in the capture, so that it has both directions.
-    fn hears_masters(&self) -> bool {
+    /// Whether packets of some master to the server are in the capture, so that of a registration it has both directions.
+    fn hears_masters(&self, item: Item) -> bool {
         let mut known = self.server.registrations.iter();
-        known.any(|it| it.fact(Item::Challenged).good > 0 || it.fact(Item::Accepted).good > 0)
+        let hears = |it: &Registration| {
+            [Item::Challenged, Item::Accepted].iter().any(|item| it.fact(*item).good > 0)
+        };
+        is_of_registration(item) && known.any(hears)
     }
 
     /// The details of a condition that is met.

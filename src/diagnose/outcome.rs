@@ -60,7 +60,7 @@ impl Diagnosis {
         addresses.sort_unstable();
         let each = addresses.into_iter();
         let mut servers: Vec<_> = each.map(|address| self.diagnosed(address, read)).collect();
-        servers.sort_by_key(DiagnosedServer::outcome);
+        servers.sort_by_cached_key(DiagnosedServer::outcome);
         let cut = if self.is_cut {
             Some("there are more servers than fit into memory; see --memory")
         } else if self.lists.is_cut {

@@ -247,6 +247,8 @@ impl Diagnosis {
                 |it: &ItemVerdict| it.verdict == Verdict::No && it.item != Item::GetsAnswers;
             if let Some(no) = party.items.iter().find(|it| is_no(it)) {
                 self.faulty.insert(*host, client.faults(no.cause));
+            } else if client.is_mended {
+                self.faulty.insert(*host, client.faults(None));
             }
             found.push(party);
         }
@@ -254,8 +256,8 @@ impl Diagnosis {
         if is_named {
             (found, masters) = (Vec::new(), Vec::new());
         }
-        found.sort_by_key(DiagnosedParty::outcome);
-        masters.sort_by_key(DiagnosedParty::outcome);
+        found.sort_by_cached_key(DiagnosedParty::outcome);
+        masters.sort_by_cached_key(DiagnosedParty::outcome);
         (found, masters)
     }
 
@@ -297,7 +299,11 @@ impl Diagnosis {
         };
         let known = self.servers.values().filter_map(masters).flatten();
         let known = BTreeSet::from_iter(known);
-        let servers: Set<_> = self.servers.keys().map(SocketAddr::ip).collect();
+        let of_server = |(address, server): (&SocketAddr, &Server)| {
+            let host = address.ip();
+            Vec::from_iter(server.masters().map(move |master| (host, master)))
+        };
+        let registering: Set<_> = self.servers.iter().flat_map(of_server).collect();
         for (host, id) in known {
             for port in id.info().ports {
                 let address = SocketAddr::new(host, *port);
@@ -305,7 +311,7 @@ impl Diagnosis {
                     continue;
                 };
                 // A server that connects to register is refused by itself.
-                if servers.contains(client) {
+                if registering.contains(&(*client, address)) {
                     continue;
                 }
                 let why = why.clone();

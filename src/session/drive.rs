@@ -57,6 +57,7 @@ pub(crate) struct Drive {
 
 impl Drive {
     /// Of a capture with this name.
+    #[cfg(feature = "commands")]
     pub(crate) fn new(called: &str, count: Option<u64>, stop: Stop) -> Drive {
         Drive { called: called.to_owned(), count, stop, ..Drive::default() }
     }

@@ -20,6 +20,7 @@ mod totals;
 pub use crate::flows::{ExchangeCounts, ExchangeEffect};
 pub use crate::message::{Checked, LeftOut, PassedRule};
 pub use crate::net::LinkTags;
+#[cfg(any(feature = "commands", feature = "tables"))]
 pub(crate) use drive::{Drive, Observer};
 pub use engine::{Decoder, Partition};
 pub use events::{

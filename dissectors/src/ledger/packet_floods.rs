@@ -36,9 +36,9 @@ impl Loads {
         kept: &mut Vec<KeptRule>,
     ) {
         let mut hosts: BTreeMap<IpAddr, BTreeMap<SocketAddr, PortLoad>> = BTreeMap::new();
-        for (port, load) in ports {
+        ports.into_iter().for_each(|(port, load)| {
             hosts.entry(port.0.ip()).or_default().insert(port.0, load);
-        }
+        });
         let mut flooded = Vec::new();
         for (host, mut ports) in hosts {
             let alone = ports.iter_mut().filter_map(|(port, load)| self.flood(*port, load));

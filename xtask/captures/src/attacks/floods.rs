@@ -141,7 +141,11 @@ pub fn announced(response: &[u8], query: &[u8], [queried, game]: [u16; 2]) -> Sc
 pub fn many_ports(ports: u16) -> Scenario {
     let mut stage = Stage::new(u64::from(ports));
     let at = |port: u16| SocketAddr::from((server().ip(), 27_015 + port % ports));
-    let packets = if ports < 10 { PACKETS * u64::from(ports) } else { PACKETS };
+    let packets = match ports {
+        0..10 => PACKETS * u64::from(ports),
+        10..20 => PACKETS * 2,
+        _ => PACKETS,
+    };
     for n in 0..packets {
         let payload = junk(&mut stage);
         let (source, header) = attacker(&mut stage, Trait::HopLimit);
