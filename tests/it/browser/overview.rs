@@ -1,11 +1,8 @@
 //! A page of several captures.
 
-use std::path::Path;
-
 use super::{QUIRKS, is_alone, opened, picture, resize};
-use crate::support::browser::Browser;
+use crate::support::axe::Axe;
 use crate::support::project::Project;
-use crate::support::skip;
 use serde_json::json;
 
 #[test]
@@ -47,24 +44,9 @@ fn the_overview_of_several_captures_has_the_worst_on_top() {
     is_alone(&browser, &page);
 }
 
-/// What axe-core says is wrong in the page that the browser shows.
-fn violations(browser: &Browser, axe: &str) -> Vec<String> {
-    browser.run(&format!("if (!window.axe) {{ {axe} }}"));
-    let found = browser.run(
-        "return axe.run(document).then(({ violations, passes }) => passes.length < 10 ? ['axe did not look'] : \
-         violations.flatMap(({ id, nodes }) => nodes.map((it) => `${id}: ${it.target}: ${it.failureSummary}`)))",
-    );
-    let found = found.as_array().expect("a list").iter();
-    found.map(|it| it.as_str().expect("a text").to_owned()).collect()
-}
-
 #[test]
 fn axe_finds_no_barrier_in_a_page_of_several_captures() {
-    let axe = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/axe/axe.min.js");
-    let Ok(axe) = std::fs::read_to_string(axe) else {
-        skip::skipped("axe", "axe-core's axe.min.js is not in target/axe");
-        return;
-    };
+    let Some(axe) = Axe::new() else { return };
     let project = Project::new("browser-several-axe");
     // It looks at each element: a flood would take minutes.
     let small = SEVERAL.iter().filter(|file| !file.contains("flood"));
@@ -78,7 +60,7 @@ fn axe_finds_no_barrier_in_a_page_of_several_captures() {
             resize(&browser, width);
             for hash in ["", "#capture=2&m=0"] {
                 browser.open(&page, hash);
-                let own = violations(&browser, &axe).into_iter();
+                let own = axe.violations(&browser).into_iter();
                 found.extend(own.map(|it| format!("{scheme} {width} {hash}: {it}")));
             }
         }
