@@ -189,7 +189,8 @@ impl ForgeryInput<'_> {
     }
 
     fn impossible(&self) -> Option<ForgeryEvidence> {
-        if is_special(self.at) {
+        // A client behind NAT, where it was captured, has a private address: its packets have passed no router.
+        if is_special(self.at) || !self.target.hops[0].any_routed() {
             return None;
         }
         self.addresses(is_special, "addresses that cannot come from the Internet")

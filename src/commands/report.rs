@@ -146,19 +146,15 @@ struct PageCollector {
 
 impl Consumer for PageCollector {
     fn needs(&self) -> Needs {
-        let tables = Needs {
-            icmp: true,
-            flows: true,
-            unanswered: true,
-            ports: true,
-            pairs: true,
-            servers: true,
-            ..Needs::default()
-        };
+        let sample = Needs { icmp: true, flows: true, unanswered: true, ..Needs::default() };
         let checker = Checker::needs(&self.selection, &self.ledger_settings);
-        let page = checker.and(Needs::messages_with_fields()).and(tables);
+        let sample = checker.and(Needs::messages_with_fields()).and(sample);
         // The second pass only takes a sample.
-        if self.again.is_some() { page } else { page.and(self.diagnosing.needs()) }
+        if self.again.is_some() {
+            return sample;
+        }
+        let tables = Needs { ports: true, pairs: true, servers: true, ..Needs::default() };
+        sample.and(tables).and(self.diagnosing.needs())
     }
 
     fn selects_messages(&self) -> bool {

@@ -155,21 +155,32 @@ pub fn listed_players(event: &MessageEvent<'_>, kind: &str) -> Option<u64> {
 
 /// Whether a text refuses something.
 pub fn is_refusal(text: &str) -> bool {
+    const WORDS: [&str; 17] = [
+        "not",
+        "cannot",
+        "banned",
+        "blacklisted",
+        "blocked",
+        "denied",
+        "refused",
+        "rejected",
+        "forbidden",
+        "unauthorized",
+        "throttled",
+        "unavailable",
+        "disabled",
+        "invalid",
+        "expired",
+        "exceeded",
+        "error",
+    ];
     let refuses = |word: &str| {
-        matches!(
-            word,
-            "not"
-                | "cannot"
-                | "banned"
-                | "blacklisted"
-                | "blocked"
-                | "denied"
-                | "refused"
-                | "rejected"
-        ) || word.starts_with("fail")
+        WORDS.contains(&word)
+            || word.starts_with("fail")
             || ["n't", "n\u{2019}t"].iter().any(|not| word.ends_with(not))
     };
-    words(&text.to_lowercase()).any(refuses)
+    let text = text.to_lowercase();
+    ["too many", "try again"].iter().any(|it| text.contains(it)) || words(&text).any(refuses)
 }
 
 /// Whether a master's text says that it has registered a server. A word that only ends so, such as
@@ -209,10 +220,19 @@ mod tests {
             "You failed to authenticate",
             "Couldn't connect to port 28771",
             "We cannot reach you",
+            "Too many requests from your address",
+            "Slow down and try again",
+            "Forbidden",
         ] {
             assert!(is_refusal(text) && !is_success(text), "{text}");
         }
-        for text in ["Welcome", "nothing to say", "unregistered", "you were de-registered"] {
+        for text in [
+            "Welcome",
+            "nothing to say",
+            "unregistered",
+            "you were de-registered",
+            "It is listed later",
+        ] {
             assert!(!is_refusal(text) && !is_success(text), "{text}");
         }
         for text in ["You are now registered.", "REGISTERED SUCCESSFULLY", "Knotty's: registered"] {
