@@ -20,7 +20,7 @@ use crate::commands::consumer::Consumer;
 use crate::commands::outputs;
 use crate::commands::read::read;
 use crate::commands::record::Recording;
-use crate::commands::{Failure, files_of, painted, settings_of};
+use crate::commands::{Failure, files_of, settings_of, text_style};
 use crate::config::{self, Config};
 use crate::diagnose;
 use crate::live::LaterOutput;
@@ -341,7 +341,7 @@ impl Consumer for CheckConsumer<'_> {
         if !live {
             return Ok(());
         }
-        let paint = painted(self.args.color, self.terminal.out);
+        let paint = self.style().text.paint;
         let mut lines = String::new();
         for found in self.checker.found().iter().skip(self.shown) {
             self.shown += 1;
@@ -417,8 +417,7 @@ impl CheckConsumer<'_> {
             all_rules,
             quiet,
             several: self.several,
-            paint: painted(self.args.color, self.terminal.out),
-            terminal: self.terminal.columns,
+            text: text_style(self.args.color, self.terminal),
             times: self.args.times.style(),
         }
     }

@@ -299,11 +299,10 @@ impl Diagnosis {
         };
         let known = self.servers.values().filter_map(masters).flatten();
         let known = BTreeSet::from_iter(known);
-        let of_server = |(address, server): (&SocketAddr, &Server)| {
-            let host = address.ip();
-            Vec::from_iter(server.masters().map(move |master| (host, master)))
-        };
-        let registering: Set<_> = self.servers.iter().flat_map(of_server).collect();
+        let servers = self.servers.iter();
+        let registering: Set<_> = servers
+            .flat_map(|(own, server)| server.masters().map(move |master| (own.ip(), master)))
+            .collect();
         for (host, id) in known {
             for port in id.info().ports {
                 let address = SocketAddr::new(host, *port);

@@ -217,8 +217,12 @@ impl Diagnosis {
     pub(super) fn icmp(&mut self, error: &IcmpEvent) {
         let Some(cause) = of_icmp(error) else { return };
         if error.transport == Transport::Tcp {
-            let why = Failure::new(cause, error.frame, in_words(error));
-            return self.connection_fails(error.ends, why);
+            // Of a packet that is too large, a smaller one follows.
+            if cause != &causes::ICMP_TOO_BIG {
+                let why = Failure::new(cause, error.frame, in_words(error));
+                self.connection_fails(error.ends, why);
+            }
+            return;
         }
         let sent = self.sent.get_mut(&error.message, self.remembered).map(|sent| {
             // It is not the challenge that fails it.

@@ -23,7 +23,7 @@ pub enum ColorChoice {
 }
 
 /// How text for people is written.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct TextStyle {
     /// The width of the terminal; `None`: lines are not broken.
     pub terminal: Option<usize>,

@@ -297,6 +297,8 @@ fn a_connection_that_the_master_refuses() {
     };
     assert_eq!(item("200.0 m:28900 > c tcp refused"), "no tcp_refused");
     assert_eq!(item("200.0 m:28900 > c tcp refused icmp=3.10"), "no icmp_admin_prohibited");
+    let of_size = item("200.0 m:28900 > c tcp refused icmp=3.4 mtu=1400");
+    assert_eq!(of_size, "unknown not_in_capture", "it refuses nothing");
     let given = r"
 201.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
 201.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'

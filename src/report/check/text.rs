@@ -12,7 +12,7 @@ use dissectors::kit::{Severity, Verdict};
 use self::groups::FindingGroup;
 use super::put;
 use crate::check::{Excerpt, ExchangeCounts, Outcome, ReportedFinding, RuleOutcome, RuleStatus};
-use crate::report::paint::{Paint, Tone};
+use crate::report::paint::{Paint, TextStyle, Tone};
 use crate::report::text_table::{TextColumn, TextTable};
 use crate::report::{TimeFormatter, TimeStyle};
 use crate::rows::Importance;
@@ -33,10 +33,8 @@ pub struct Style {
     pub quiet: bool,
     /// The capture is one of several.
     pub several: bool,
-    /// The colours.
-    pub paint: Paint,
-    /// The width of the terminal; `None`: lines are not broken.
-    pub terminal: Option<usize>,
+    /// The width and the colours.
+    pub text: TextStyle,
     /// How times are written.
     pub times: TimeStyle,
 }
@@ -52,7 +50,7 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
     if style.quiet && style.several && !is_reported {
         return;
     }
-    let paint = style.paint;
+    let paint = style.text.paint;
     let headline = Headline {
         status: outcome.status(style.least),
         subject: &outcome.captures.join(", "),
@@ -124,8 +122,8 @@ impl Headline<'_> {
         }
         let (messages, flows) = (counted(self.messages, "message"), counted(self.flows, "flow"));
         put(&mut line, format_args!("{messages} in {flows}"));
-        let line = hanging(&line, word.len() + 2, style.terminal);
-        put(out, format_args!("{}  {line}\n", style.paint.text(tone, word)));
+        let line = hanging(&line, word.len() + 2, style.text.terminal);
+        put(out, format_args!("{}  {line}\n", style.text.paint.text(tone, word)));
     }
 }
 
@@ -174,15 +172,15 @@ fn table(outcome: &Outcome, style: &Style, out: &mut String) {
         style.all_rules || matches!(rule_outcome, RuleStatus::Fail | RuleStatus::Inconclusive)
     };
     let shown = outcome.rules.iter().filter(|it| is_shown(it.status()));
-    match style.terminal.filter(|&terminal| terminal < WIDE) {
-        Some(terminal) => narrow_table(&Vec::from_iter(shown), terminal, style.paint, out),
+    match style.text.terminal.filter(|&terminal| terminal < WIDE) {
+        Some(terminal) => narrow_table(&Vec::from_iter(shown), terminal, style.text.paint, out),
         None => wide_table(shown, style, out),
     }
     let (passed, idle) = (of(RuleStatus::Pass) as u64, of(RuleStatus::NotExercised) as u64);
     let were = if idle == 1 { "was" } else { "were" };
     let (passed, hint) = (counted(passed, "rule"), "`gamewire explain CODE` says what a rule asks");
     let totals = format!("{passed} passed, {idle} {were} not exercised; {hint}");
-    put(out, format_args!("\n{}\n", hanging(&totals, 0, style.terminal)));
+    put(out, format_args!("\n{}\n", hanging(&totals, 0, style.text.terminal)));
 }
 
 /// The rules with columns of fixed width.
@@ -207,7 +205,7 @@ fn wide_table<'r>(rules: impl Iterator<Item = &'r RuleOutcome>, style: &Style, o
                 rule_outcome.rule.code.to_string(),
                 rule_outcome.rule.slug,
                 rule_outcome.severity.name(),
-                style.paint.text(tone_of(rule_outcome.status()), verdict),
+                style.text.paint.text(tone_of(rule_outcome.status()), verdict),
                 rule_outcome.passed,
                 rule_outcome.failed,
                 rule_outcome.inconclusive

@@ -84,9 +84,9 @@ impl<'o> FindingGroup<'o> {
         let severity = self.severity.name();
         let detail = self.first.map_or("", |found| &found.detail);
         let head = format!("{severity} {} {}: {}", rule.code, rule.slug, escaped(detail));
-        let head = hanging(&head, 2, style.terminal);
+        let head = hanging(&head, 2, style.text.terminal);
         let rest = head.strip_prefix(severity).unwrap_or_default();
-        put(out, format_args!("{}{rest}\n", style.paint.text(tone(self.severity), severity)));
+        put(out, format_args!("{}{rest}\n", style.text.paint.text(tone(self.severity), severity)));
         if self.severity > Severity::Note {
             self.expected(style, out);
         }
@@ -108,12 +108,12 @@ impl<'o> FindingGroup<'o> {
 
     fn expected(&self, style: &Style, out: &mut String) {
         let rule = self.rule_outcome.rule;
-        let asks = hanging(rule.asks, 12, style.terminal);
-        put(out, format_args!("  {} {asks}\n", faint("expected:", style.paint)));
+        let asks = hanging(rule.asks, 12, style.text.terminal);
+        put(out, format_args!("  {} {asks}\n", faint("expected:", style.text.paint)));
         if let Some(cite) = rule.cite.first() {
             let source = format!("{}, \"{}\"", rule.document(), cite.section);
-            let source = hanging(&source, 6, style.terminal);
-            put(out, format_args!("  {} {source}\n", faint("by:", style.paint)));
+            let source = hanging(&source, 6, style.text.terminal);
+            put(out, format_args!("  {} {source}\n", faint("by:", style.text.paint)));
         }
     }
 
@@ -199,10 +199,10 @@ impl<'o> FindingGroup<'o> {
         let line = format!("{before}{place}{colon}{detail}");
         let text = line.trim_start();
         let indent = line.len() - text.len();
-        let text = hanging(text, indent + 2, style.terminal);
+        let text = hanging(text, indent + 2, style.text.terminal);
         put(out, format_args!("{:indent$}{text}\n", ""));
         if let Some(excerpt) = found.excerpt.as_ref().filter(|_| self.severity > Severity::Note) {
-            hex(excerpt, before, style.paint, out);
+            hex(excerpt, before, style.text.paint, out);
         }
     }
 }
