@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::unreadable;
 use super::input::ReadMemory;
@@ -41,12 +42,41 @@ struct MergedPackets {
 struct MergedCapture {
     path: PathBuf,
     state: CaptureState,
+    /// For the readers that have not begun it.
+    shared: Arc<Mutex<SharedOpening>>,
     /// Bytes read and total bytes, when it was last open.
     progress: Option<(u64, u64)>,
     /// It is not compressed, so that other readers can read it, too.
     is_plain: bool,
     /// Its packets so far.
     packets: u64,
+}
+
+/// A capture that several threads read is opened once: they need one file descriptor, and none of them can read
+/// what another cannot.
+#[derive(Default)]
+struct SharedOpening {
+    /// Forks that have not begun it.
+    waiting: usize,
+    opened: Option<Result<Box<dyn Packets + Send>, Notice>>,
+}
+
+impl SharedOpening {
+    /// The capture as another reader opened it, or as this one does.
+    fn begin(
+        &mut self,
+        open: impl FnOnce() -> Result<Box<dyn Packets + Send>, Notice>,
+    ) -> Result<Box<dyn Packets + Send>, Notice> {
+        self.waiting = self.waiting.saturating_sub(1);
+        let opened = self.opened.take().unwrap_or_else(open);
+        if self.waiting > 0 {
+            self.opened = match &opened {
+                Ok(packets) => packets.fork().map(Ok),
+                Err(notice) => Some(Err(notice.clone())),
+            };
+        }
+        opened
+    }
 }
 
 enum CaptureState {
@@ -68,24 +98,21 @@ impl MergedCapture {
             true => CaptureState::Closed(packets.advance()),
             false => CaptureState::Open(packets),
         };
-        Ok(MergedCapture { path: path.to_owned(), state, progress, is_plain, packets: 0 })
+        let (path, shared) = (path.to_owned(), Arc::default());
+        Ok(MergedCapture { path, state, shared, progress, is_plain, packets: 0 })
     }
 
     /// Opens a closed capture again, and moves to its first event.
     fn begin(&mut self, file: usize, room: ReadMemory) {
         let file = u32::try_from(file).unwrap_or(u32::MAX);
-        self.state = match open_as(&self.path, file, room) {
+        let open = || open_as(&self.path, file, room).map_err(|error| unopened(&self.path, error));
+        let opened = self.shared.lock().unwrap_or_else(PoisonError::into_inner).begin(open);
+        self.state = match opened {
             Ok(mut packets) => match packets.advance() {
                 Some(_) => CaptureState::Open(packets),
                 None => CaptureState::Over,
             },
-            Err(error) => CaptureState::Failed(Notice::Unopened {
-                path: self.path.clone(),
-                what: match error {
-                    CaptureError::Open { error, .. } => unreadable(&error).into_owned(),
-                    error => error.to_string(),
-                },
-            }),
+            Err(notice) => CaptureState::Failed(notice),
         };
     }
 
@@ -104,6 +131,14 @@ impl MergedCapture {
         }
         next
     }
+}
+
+fn unopened(path: &Path, error: CaptureError) -> Notice {
+    let what = match error {
+        CaptureError::Open { error, .. } => unreadable(&error).into_owned(),
+        error => error.to_string(),
+    };
+    Notice::Unopened { path: path.to_owned(), what }
 }
 
 impl MergedPackets {
@@ -209,8 +244,10 @@ impl Packets for MergedPackets {
                 CaptureState::Closed(first) if capture.is_plain => CaptureState::Closed(*first),
                 _ => return None,
             };
-            let (path, progress) = (capture.path.clone(), capture.progress);
-            Some(MergedCapture { path, state, progress, is_plain: true, packets: 0 })
+            let (path, shared) = (capture.path.clone(), Arc::clone(&capture.shared));
+            shared.lock().unwrap_or_else(PoisonError::into_inner).waiting += 1;
+            let progress = capture.progress;
+            Some(MergedCapture { path, state, shared, progress, is_plain: true, packets: 0 })
         };
         let captures = self.captures.iter().map(fork).collect::<Option<_>>()?;
         Some(Box::new(MergedPackets::of(captures, self.room)))

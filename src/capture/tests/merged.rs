@@ -164,3 +164,18 @@ fn a_merged_file_that_disappears_is_reported() {
         matches!(all.notices.as_slice(), [Notice::Unopened { path, .. }] if path.ends_with("b"))
     );
 }
+
+/// What one reader could open, all can: a second reader, which begins later, reads the same file.
+#[test]
+fn a_file_that_disappears_meanwhile_is_read_by_all_readers() {
+    let folder = Folder::new();
+    let paths = [folder.file("a", &pcap(&[(1, b"a")])), folder.file("b", &pcap(&[(2, b"b")]))];
+    let packets = open_merged(&paths, usize::MAX).expect("captures");
+    let mut readers: Vec<_> = (0..2).filter_map(|_| packets.fork()).collect();
+    assert_eq!(readers.len(), 2);
+    let later = readers.pop().expect("a reader");
+    let first = readers.pop().expect("a reader");
+    assert_eq!(order(&drain(first, 1000)), "ab");
+    std::fs::remove_file(&paths[1]).expect("it is there");
+    assert_eq!(order(&drain(later, 1000)), "ab");
+}
