@@ -212,7 +212,8 @@ impl Abuse {
         let known = protocol(to).or_else(|| protocol(from));
         let id = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
         let Some((id, outline)) = id.and_then(|id| Some((id, id.outline(event.bytes)?))) else {
-            return self.other(event);
+            self.read += u64::from(self.other(event));
+            return;
         };
         self.read += 1;
         let message = outline.message;
@@ -251,7 +252,9 @@ impl Abuse {
                     master.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
                 }
             }
-            _ => self.other(event),
+            _ => {
+                self.other(event);
+            }
         }
     }
 
@@ -364,13 +367,12 @@ impl Abuse {
         }
     }
 
-    /// A datagram of another protocol.
-    fn other(&mut self, event: &DatagramEvent<'_>) {
+    /// A datagram of another protocol. Returns whether it is from or toward a game server.
+    fn other(&mut self, event: &DatagramEvent<'_>) -> bool {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
         // Toward the port of a game server, it is not another service that answers.
         if self.of_game(event) {
-            self.read += 1;
-            return;
+            return true;
         }
         if SERVICES.contains(&to.port()) {
             self.recent_exchanges.entry(from.ip(), to, now);
@@ -380,6 +382,7 @@ impl Abuse {
                 None => self.unasked((None, OTHER), event),
             }
         }
+        false
     }
 
     /// A requested response of another service, by its port. The cost of a filter for a victim is

@@ -241,6 +241,7 @@ impl RecentExchange {
         self.returned = match (outline.challenge, self.challenge) {
             (Some(returned), Some(given)) if returned == given => ReturnedChallenge::Yes,
             (Some(_), None) | (None, Some(_)) if is_doubtful => ReturnedChallenge::Unknown,
+            _ if outline.goes_on => ReturnedChallenge::Unknown,
             _ => ReturnedChallenge::No,
         };
         self.returning.iter_mut().filter(|port| **port == packet.port).for_each(|port| *port = 0);

@@ -50,8 +50,20 @@ pub(super) struct Client {
     /// The number of its session in the latest request for a challenge, by server and port.
     session: Option<([SocketAddr; 2], String)>,
     /// What may be wrong with its requests, if these are not answered.
-    doubts: Vec<(SocketAddr, Item, Failure)>,
+    doubts: Vec<Doubt>,
+    /// The latest challenge that it returned from another port than got it.
+    moved: Option<Failure>,
     faults: ClientFaults,
+}
+
+/// What may be wrong with the requests to a server.
+#[derive(Debug)]
+struct Doubt {
+    server: SocketAddr,
+    item: Item,
+    why: Failure,
+    /// It is wrong only if the server answers other clients.
+    if_others_are_answered: bool,
 }
 
 /// What it asks of one server.
@@ -198,6 +210,13 @@ impl Client {
             let cause = &causes::clients::CHALLENGE_AS_TEXT;
             return Some(Failure::with(cause, frame, &[("text", &text)]));
         }
+        if challenge == "0" && !self.given.iter().any(|given| given.server == to) {
+            let text = "it sends the challenge 0, which it was not given";
+            let why = Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text);
+            let (item, if_others_are_answered) = (Item::WellFormed, true);
+            self.keep_doubt(Doubt { server: to, item, why, if_others_are_answered });
+            return None;
+        }
         let given = self.given.iter().rev().filter(|given| given.server == to);
         let (mut of_port, mut of_other, mut returned) = (None, None, None);
         for GivenChallenge { port, number, kind, .. } in given {
@@ -229,7 +248,9 @@ impl Client {
             let values: [(_, &dyn Display); 3] =
                 [("server", &to), ("given", &given), ("port", &from.port())];
             let cause = &causes::clients::CHALLENGE_OTHER_PORT;
-            self.doubt(to, Item::ReturnsChallenge, Failure::with(cause, frame, &values));
+            let why = Failure::with(cause, frame, &values);
+            self.moved = Some(why.clone());
+            self.doubt(to, Item::ReturnsChallenge, why);
             return None;
         }
         // Of one that is no number, nobody can say what should be returned.
@@ -281,10 +302,14 @@ impl Client {
     /// This is a fault only if none of its requests to the server is answered. The latest are kept: what is well-formed
     /// before them does not count against them.
     fn doubt(&mut self, server: SocketAddr, item: Item, why: Failure) {
+        self.keep_doubt(Doubt { server, item, why, if_others_are_answered: false });
+    }
+
+    fn keep_doubt(&mut self, doubt: Doubt) {
         if self.doubts.len() == CHALLENGES {
             self.doubts.remove(0);
         }
-        self.doubts.push((server, item, why));
+        self.doubts.push(doubt);
     }
 
     /// Toward which servers its requests are wrong, and the first reason.
@@ -294,7 +319,7 @@ impl Client {
 
     /// Only what these servers may not have answered is doubtful: of others, no answer was recorded, whatever they did.
     pub(super) fn doubt_only(&mut self, is_heard: impl Fn(&SocketAddr) -> bool) {
-        self.doubts.retain(|(server, ..)| is_heard(server));
+        self.doubts.retain(|doubt| is_heard(&doubt.server));
     }
 
     /// An exchange has ended.
@@ -356,10 +381,12 @@ impl Client {
     }
 
     /// Requests are wrong that may be, if the server answers none of them.
-    fn settle_doubts(&mut self) {
-        for (server, item, why) in std::mem::take(&mut self.doubts) {
+    fn settle_doubts(&mut self, answers_any: impl Fn(&SocketAddr) -> bool) {
+        for Doubt { server, item, why, if_others_are_answered } in std::mem::take(&mut self.doubts)
+        {
             let mut shares = self.servers.iter();
-            if !shares.any(|(it, _, share)| *it == server && share.answered > 0) {
+            let is_answered = shares.any(|(it, _, share)| *it == server && share.answered > 0);
+            if !is_answered && (!if_others_are_answered || answers_any(&server)) {
                 self.faults.add(server, u64::MAX);
                 self.items.fact(item).fails(why);
             }
@@ -390,7 +417,7 @@ impl Client {
         is_filtered: impl Fn(&SocketAddr) -> bool,
         is_lossy: bool,
     ) {
-        self.settle_doubts();
+        self.settle_doubts(|server| patterns(server).is_some_and(|it| it.all.answered > 0));
         if !is_lossy {
             self.only_asks_for_challenges();
         }
@@ -406,6 +433,7 @@ impl Client {
                 }
                 // Another port is the reason.
                 None if challenge.run > 0 => {}
+                None if self.moved.is_some() => challenge.open = self.moved.take().map(Box::new),
                 None if never_returns && !is_lossy => challenge.fails_by(vec![*open]),
                 None if challenge.good == 0 => {
                     challenge.open(&causes::CAPTURE_TOO_SHORT, frame, open.text);
@@ -447,7 +475,8 @@ impl Client {
 /// The decimal number that ends a request as text, if it is longer than a challenge of four bytes; zeros may follow it.
 fn digits_at_end(bytes: &[u8]) -> Option<String> {
     const LONGEST: usize = 11;
-    let bytes = without_zeros(bytes);
+    // What GameSpy 4 has after the challenge.
+    let bytes = without_zeros(bytes.strip_suffix(&[0xFF, 0xFF, 0xFF, 1]).unwrap_or(bytes));
     let count = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let digits = bytes.get(bytes.len() - count..)?;
     let sign = bytes.len().checked_sub(count + 1).and_then(|at| bytes.get(at)) == Some(&b'-');
@@ -478,6 +507,8 @@ mod tests {
         let of = |bytes: &[u8]| digits_at_end(bytes);
         assert_eq!(of(b"\xFF\xFF\xFF\xFFU4294967295").as_deref(), Some("4294967295"));
         assert_eq!(of(b"\xFE\xFD\0\0\0\0\x019513307\0\0\0\0").as_deref(), Some("9513307"));
+        let sent = b"\xFE\xFD\0\0\0\0\x01-564035698\xFF\xFF\xFF\x01";
+        assert_eq!(of(sent).as_deref(), Some("-564035698"));
         assert_eq!(of(b"\xFF\xFF\xFF\xFFU-123456").as_deref(), Some("-123456"));
         assert_eq!(of(b"\xFF\xFF\xFF\xFFU1234"), None, "four bytes may all be digits");
         assert_eq!(shown_tail(b"\xFF\xFF\xFF\xFFU%s").as_deref(), Some("%s"));

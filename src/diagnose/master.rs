@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, Kind, Purpose, Time, Transport, causes};
+use dissectors::kit::{Item, Kind, Masters, Purpose, Time, Transport, causes};
 
 use super::checklist::Checklist;
 use super::fact::{Failure, NO_ACCIDENT};
@@ -35,18 +35,38 @@ pub(super) struct Master {
     clients: Vec<SocketAddr>,
     /// A probe asks it.
     is_probed: bool,
-    /// It sent something.
-    speaks: bool,
-    /// Connections since then in which it sent nothing, and the packet of the latest one.
-    silent: (u64, u64),
-    /// Clients that it refuses, and clients that got their latest list late.
+    /// The packet of its latest message; 0: there is none.
+    spoke: u64,
+    /// Connections since then in which it sent nothing.
+    silent: Connections,
+    /// Attempts to connect since then that no packet of it answers.
+    unreached: Connections,
+    /// Clients that it refuses, clients that got their latest list late, and those whose latest list ended early.
     refused: Vec<IpAddr>,
     late: Vec<IpAddr>,
+    cut: Vec<IpAddr>,
     /// A client answered its challenge rightly; the packet of the latest wrong answer.
     has_right_answer: bool,
     wrong_answer: Option<u64>,
     /// Servers and packets of the latest list that can be read.
     latest: Option<[u64; 2]>,
+}
+
+/// How a master says nothing to a client that connects to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Silence {
+    /// It accepts the connection.
+    Accepted,
+    /// No packet comes from it.
+    Unreached,
+}
+
+/// Connections of a kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Connections {
+    count: u64,
+    /// A packet of the latest one.
+    frame: u64,
 }
 
 /// A list in progress.
@@ -87,10 +107,12 @@ impl Master {
             first: 0,
             clients: Vec::new(),
             is_probed: false,
-            speaks: false,
-            silent: (0, 0),
+            spoke: 0,
+            silent: Connections::default(),
+            unreached: Connections::default(),
             refused: Vec::new(),
             late: Vec::new(),
+            cut: Vec::new(),
             has_right_answer: false,
             wrong_answer: None,
             latest: None,
@@ -185,22 +207,29 @@ impl Master {
         }
     }
 
-    /// A client connects to it, and hears nothing for as long as an answer may take.
-    pub(super) fn is_silent(&mut self, client: SocketAddr, frame: u64) {
+    /// A client connects to it, and hears nothing for as long as an answer may take, or until it closes the connection.
+    pub(super) fn is_silent(&mut self, client: SocketAddr, silence: Silence, frame: u64) {
         if self.clients.len() < LISTS && !self.clients.contains(&client) {
             self.clients.push(client);
         }
         if self.first == 0 {
             self.first = frame;
         }
-        self.silent = (self.silent.0 + 1, frame);
+        if frame < self.spoke {
+            return;
+        }
+        let connections = match silence {
+            Silence::Accepted => &mut self.silent,
+            Silence::Unreached => &mut self.unreached,
+        };
+        *connections = Connections { count: connections.count + 1, frame };
     }
 
     /// It sends a client a message.
     pub(super) fn says(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
         let frame = payload.frame;
-        (self.speaks, self.silent) = (true, (0, 0));
+        (self.spoke, self.silent) = (frame, Connections::default());
         self.items.good_again(Item::Reached, frame);
         match event.message().purpose {
             Purpose::Challenge | Purpose::Check if payload.transport == Transport::Tcp => {
@@ -225,6 +254,12 @@ impl Master {
         let list = self.lists.iter_mut().rev().find(|list| list.client == payload.to);
         let begun = list.as_ref().map(|list| list.begun);
         if let Some(list) = list {
+            let waited = list.waits.filter(|(.., times)| *times == 1);
+            let waited = waited.map(|(_, sent, _)| time.since(sent));
+            let is_page = self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_some());
+            if let Some(waited) = waited.filter(|waited| is_page && *waited > PATIENCE) {
+                is_slow(&mut self.items, waited, frame);
+            }
             (list.pages, list.servers) = (list.pages + 1, list.servers + listed);
             list.waits = None;
             if !described::is_enciphered(event) {
@@ -234,17 +269,17 @@ impl Master {
         if described::ends_list(event) || described::is_enciphered(event) {
             self.lists.retain(|list| list.client != payload.to);
             // One of another protocol mends nothing.
-            if event.context().protocol == Some(self.protocol) {
-                self.items.good_again(Item::GivesWholeList, frame);
-            } else {
-                self.items.good(Item::GivesWholeList, frame);
+            let is_own = event.context().protocol == Some(self.protocol);
+            if is_own {
+                self.cut.retain(|cut| *cut != payload.to.ip());
             }
+            self.good_for_all(Item::GivesWholeList, is_own && self.cut.is_empty(), frame);
             if let Some(begun) = begun {
                 self.ends_after(time.since(begun), payload.to.ip(), frame);
             }
         } else if described::cuts_list(event) {
             self.lists.retain(|list| list.client != payload.to);
-            self.cut(frame, "the response ends before its last line");
+            self.cut(payload.to.ip(), frame, "the response ends before its last line");
         }
     }
 
@@ -257,44 +292,27 @@ impl Master {
             self.good_for_all(Item::GivesListInTime, self.late.is_empty(), frame);
         } else if is_asked_once {
             keep_client(&mut self.late, client);
-            let seconds = format!("{:.1}", taken as f64 / 1e9);
-            let why = Failure::with(&causes::masters::LIST_SLOW, frame, &[("seconds", &seconds)]);
-            self.items.fact(Item::GivesListInTime).fails(why);
+            is_slow(&mut self.items, taken, frame);
         }
     }
 
     /// Whether it accepts the client to which it sends a list.
     fn accepts(&mut self, event: &MessageEvent<'_>) -> bool {
-        let (frame, client) = (event.frame(), event.ends()[1].ip());
-        let masters = self.protocol.info().masters;
-        let value = |path: &str| event.field(path).and_then(described::number);
-        let status = masters.and_then(|it| it.status).and_then(|(path, fine)| {
-            let status = value(path)?;
-            (status != fine).then_some(status)
-        });
-        let banned = masters.and_then(|it| it.banned);
-        let is_banned = banned.is_some_and(|(path, number)| value(path) == Some(number));
-        let why = match status {
-            Some(status @ 300..400) => {
-                let address = header(event, b"location").unwrap_or_else(|| "no address".to_owned());
-                let values: [(_, &dyn Display); 2] = [("status", &status), ("address", &address)];
-                Failure::with(&causes::masters::REDIRECTED, frame, &values)
+        let client = event.ends()[1].ip();
+        match refusal(event, self.protocol.info().masters) {
+            Some(why) => {
+                let is_banned = why.cause == &causes::masters::BANNED;
+                keep_client(&mut self.refused, client);
+                self.items.fact(Item::AcceptsClient).fails(why);
+                // The list of a banned client is one.
+                is_banned
             }
-            Some(status) => {
-                let text = format!("status {status}");
-                let values: [(_, &dyn Display); 2] = [("times", &1), ("text", &text)];
-                Failure::with(&causes::answers::REFUSED_IN_WORDS, frame, &values)
-            }
-            None if is_banned => Failure::with(&causes::masters::BANNED, frame, &[]),
             None => {
                 self.refused.retain(|refused| *refused != client);
-                self.good_for_all(Item::AcceptsClient, self.refused.is_empty(), frame);
-                return true;
+                self.good_for_all(Item::AcceptsClient, self.refused.is_empty(), event.frame());
+                true
             }
-        };
-        keep_client(&mut self.refused, client);
-        self.items.fact(Item::AcceptsClient).fails(why);
-        is_banned
+        }
     }
 
     /// It sends some other text: it may refuse the client.
@@ -330,11 +348,12 @@ impl Master {
 
     /// A list ended early. Where clients ask for each part over UDP, one request without an answer says little beside
     /// whole lists.
-    pub(super) fn cut(&mut self, frame: u64, words: &str) {
+    pub(super) fn cut(&mut self, client: IpAddr, frame: u64, words: &str) {
         let is_paged = self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_some());
         if is_paged && self.items.is_met(Item::GivesWholeList) {
             return;
         }
+        keep_client(&mut self.cut, client);
         self.items.fact(Item::GivesWholeList).bad(&causes::LIST_CUT, frame, words);
     }
 
@@ -355,29 +374,35 @@ impl Master {
         if is_refused {
             return;
         }
-        let times = self.asked.max(self.clients.len() as u64).max(1);
-        if !self.speaks && !around.is_heard {
+        let speaks = self.spoke > 0;
+        let is_gone = self.unreached.count >= NO_ACCIDENT && self.silent.count == 0;
+        if !speaks && !around.is_heard || speaks && is_gone {
+            let (times, frame) = match speaks {
+                true => (self.unreached.count, self.unreached.frame),
+                false => (self.asked.max(self.clients.len() as u64).max(1), self.first),
+            };
             let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
-            let why = Failure::with(&causes::masters::MASTER_SILENT, self.first, &values);
+            let why = Failure::with(&causes::masters::MASTER_SILENT, frame, &values);
             let is_proven = around.complete
                 || times >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
             let reached = self.items.fact(Item::Reached);
             match is_proven {
                 true => reached.fails(why),
+                false if speaks => reached.doubt(vec![frame], why),
                 false => reached.open_by(why),
             }
             return;
         }
         let greets = self.protocol.info().masters.is_some_and(|it| it.greets_at.is_some());
         let is_asked = self.is_probed || !self.clients.is_empty();
-        if !self.speaks && greets && is_asked && !around.is_lossy {
+        if !speaks && greets && is_asked && !around.is_lossy {
             let values: [(_, &dyn Display); 1] = [("times", &self.clients.len().max(1))];
             let why = Failure::with(&causes::masters::NEVER_SPEAKS, self.first, &values);
             self.items.fact(Item::Greets).fails(why);
             return;
         }
-        let (times, frame) = self.silent;
-        if self.speaks && greets && times >= NO_ACCIDENT && !around.is_lossy {
+        let Connections { count: times, frame } = self.silent;
+        if speaks && greets && times >= NO_ACCIDENT && !around.is_lossy {
             let values: [(_, &dyn Display); 1] = [("times", &times)];
             let why = Failure::with(&causes::masters::NEVER_SPEAKS, frame, &values);
             self.items.fact(Item::Greets).fails_by(vec![why]);
@@ -418,6 +443,42 @@ impl Master {
     }
 }
 
+/// Why a master does not accept the client to which it sends this list, or something else in its place.
+fn refusal(event: &MessageEvent<'_>, masters: Option<&Masters>) -> Option<Failure> {
+    let frame = event.frame();
+    let value = |path: &str| event.field(path).and_then(described::number);
+    let in_words = |text: String| {
+        let values: [(_, &dyn Display); 2] = [("times", &1), ("text", &text)];
+        Failure::with(&causes::answers::REFUSED_IN_WORDS, frame, &values)
+    };
+    let status = masters.and_then(|it| it.status).and_then(|(path, fine)| {
+        let status = value(path)?;
+        (status != fine).then_some(status)
+    });
+    let banned = masters.and_then(|it| it.banned);
+    let is_banned = banned.is_some_and(|(path, number)| value(path) == Some(number));
+    match status {
+        Some(status @ 300..400) => {
+            let address = header(event, b"location").unwrap_or_else(|| "no address".to_owned());
+            let values: [(_, &dyn Display); 2] = [("status", &status), ("address", &address)];
+            Some(Failure::with(&causes::masters::REDIRECTED, frame, &values))
+        }
+        Some(status) => Some(in_words(format!("status {status}"))),
+        None if is_banned => Some(Failure::with(&causes::masters::BANNED, frame, &[])),
+        None if described::is_no_list(event) => {
+            text_after_headers(event).map(|text| in_words(format!("\"{text}\"")))
+        }
+        None => None,
+    }
+}
+
+/// A list, or a page of one, comes after so many nanoseconds.
+fn is_slow(items: &mut Checklist, taken: i64, frame: u64) {
+    let seconds = format!("{:.1}", taken as f64 / 1e9);
+    let why = Failure::with(&causes::masters::LIST_SLOW, frame, &[("seconds", &seconds)]);
+    items.fact(Item::GivesListInTime).fails(why);
+}
+
 /// Adds a client, if there is room.
 fn keep_client(clients: &mut Vec<IpAddr>, client: IpAddr) {
     if clients.len() < LISTS && !clients.contains(&client) {
@@ -432,9 +493,22 @@ pub(super) fn words(event: &MessageEvent<'_>) -> Option<String> {
         Value::Text(text) if !text.is_empty() => Some(decoded(text)),
         _ => None,
     });
-    let text = Vec::from_iter(text).join(" ");
-    let text: String = text.chars().filter(|c| !c.is_control()).take(256).collect();
+    let text = readable(&Vec::from_iter(text).join(" "));
     (!text.is_empty()).then_some(text)
+}
+
+/// The first text after the headers, up to a maximum length; none if it is not in UTF-8, as a compressed body is not.
+fn text_after_headers(event: &MessageEvent<'_>) -> Option<String> {
+    let (tree, payload) = (event.tree()?, event.payload());
+    let nodes = Vec::from_iter(tree.children(None).map(|(_, node)| node));
+    let after = nodes.rsplit(|node| node.field.kind == Kind::Pair).next()?;
+    let text = after.iter().find(|node| node.field.kind == Kind::Text)?;
+    Some(readable(std::str::from_utf8(tree.bytes(text, payload.bytes)).ok()?))
+}
+
+/// A text without control characters, up to a maximum length.
+fn readable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(256).collect()
 }
 
 /// The value of a header.

@@ -4,10 +4,11 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Item, Map, Transport, causes};
+use dissectors::kit::{Item, Map, Time, Transport, causes};
 
 use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT};
+use super::master::Silence;
 use crate::session::{PairTraffic, STEAM_PORTS, Totals};
 use crate::text::grouped;
 
@@ -17,7 +18,7 @@ impl Diagnosis {
         let ends = read.pairs.ends();
         self.game_ports(&ends, read);
         self.steam(&ends);
-        self.silent_masters(&ends);
+        self.silent_masters(&ends, read.span.map_or(Time(0), |[_, end]| end));
     }
 
     /// Whether the game ports that servers announce are open.
@@ -74,22 +75,38 @@ impl Diagnosis {
         }
     }
 
-    /// Masters that accept connections, and say nothing in them, though they should speak first.
-    fn silent_masters(&mut self, ends: &[(SocketAddr, SocketAddr, PairTraffic)]) {
+    /// Masters that should speak first, and say nothing: in connections that they accept, or because nothing comes from
+    /// them at all.
+    fn silent_masters(
+        &mut self,
+        ends: &[(SocketAddr, SocketAddr, PairTraffic)],
+        end_of_capture: Time,
+    ) {
         let greets = |port: u16| {
             let is_there = |id: &&Id| id.info().masters.and_then(|it| it.greets_at) == Some(port);
             Id::ALL.iter().find(is_there).copied()
         };
         for (end, client, traffic) in ends {
-            let [begin, last] = traffic.span;
-            let is_silent = traffic.packets[0] > 0 && traffic.bytes[0] == 0;
-            let is_accepted = is_silent && last.since(begin) >= self.ledger_settings.answer_timeout;
-            if traffic.transport != Transport::Tcp || !is_accepted || traffic.refused.is_some() {
+            if traffic.transport != Transport::Tcp || traffic.refused.is_some() {
                 continue;
             }
             let Some(id) = greets(end.port()) else { continue };
+            let [begin, last] = traffic.span;
+            let until = |end: Time| end.since(begin) >= self.ledger_settings.answer_timeout;
+            let silence = match traffic.packets[0] {
+                0 if until(end_of_capture) => Silence::Unreached,
+                packets if packets > 0 && traffic.bytes[0] == 0 => {
+                    // Who asks before the master has spoken may be refused.
+                    let hangs_up = traffic.accepts[0] && traffic.closes[0] && traffic.bytes[1] == 0;
+                    if !hangs_up && !until(last) {
+                        continue;
+                    }
+                    Silence::Accepted
+                }
+                _ => continue,
+            };
             if let Some(master) = self.master(id, *end) {
-                master.is_silent(*client, traffic.frame);
+                master.is_silent(*client, silence, traffic.frame);
             }
         }
     }

@@ -82,10 +82,11 @@ impl Diagnosis {
             if sign.verdict == Ruled::Fail
                 && let Some(id) = context.protocol
             {
-                for end in context.flow.ends {
+                let [one, other] = context.flow.ends;
+                for (end, client) in [(one, other), (other, one)] {
                     self.lists.cut(id, end, sign.frame, words);
                     if let Some(master) = self.masters.get_mut(&end.ip()) {
-                        master.cut(sign.frame, words);
+                        master.cut(client.ip(), sign.frame, words);
                     }
                 }
             }

@@ -107,6 +107,19 @@ pub fn cuts_list(event: &MessageEvent<'_>) -> bool {
     })
 }
 
+/// Whether what a master sends in place of a list is a whole message of something else.
+pub fn is_no_list(event: &MessageEvent<'_>) -> bool {
+    if event.message().purpose != Purpose::List || event.payload().lost {
+        return false;
+    }
+    let has_none = |path: &str| event.field(path).is_none();
+    let lacks_mark = masters(event).is_some_and(|it| match it.end {
+        EndOfList::Flag(_) => false,
+        EndOfList::InOneMessage(path) => has_none(path),
+    });
+    lacks_mark && each_listed(event).numbers().next().is_none()
+}
+
 /// Whether a master's message is a list that cannot be read.
 pub fn is_enciphered(event: &MessageEvent<'_>) -> bool {
     let hidden = || masters(event).and_then(|it| it.enciphered);

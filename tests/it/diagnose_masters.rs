@@ -288,3 +288,45 @@ fn a_client_that_is_accepted_later_is_not_refused() {
     assert_eq!(accepts(fine("c:5001", 0) + &banned("c:5002", 60)), "no banned");
     assert_eq!(accepts(banned("c:5001", 0) + &fine("d:5002", 60)), "no banned");
 }
+
+/// A page of something else, in place of a list, is no list: a client behind a login page gets none.
+#[test]
+fn a_page_in_place_of_a_list_is_shown() {
+    let visit = |at: u32, body: &str| {
+        format!(
+            "{at}.00 c:50{at:02} > m tcp 'GET /c?build_defs=4 HTTP/1.0\\r\\n\\r\\n'\n\
+             {at}.03 m > c:50{at:02} tcp 'HTTP/1.1 200 OK\\r\\n\\r\\n{body}'\n\
+             {at}.04 m > c:50{at:02} tcp fin\n{at}.05 c:50{at:02} > m tcp fin\n"
+        )
+    };
+    let list = "masterserver_flags 0\\naddserver 10.0.1.2 28770 1\\n";
+    let page = "<html><title>Please log in</title></html>";
+    let accepts = |bodies: [&str; 2]| {
+        let script = visit(10, bodies[0]) + &visit(40, bodies[1]) + "end 90";
+        let (_project, file) = Project::of_script(&script, &Setting::tcp(80));
+        of_master(&diagnosis::report_of(&file, &[]).1, "master.accepts")
+    };
+    assert_eq!(accepts([list, page]), "no refused_in_words");
+    assert_eq!(accepts([page, page]), "no refused_in_words");
+    assert_eq!(accepts([page, list]), "yes");
+    assert_eq!(accepts([list, "masterserver_flags 0\\n"]), "yes", "an empty list is one");
+}
+
+/// Each page of a Valve list that is asked for once must come soon.
+#[test]
+fn a_page_that_comes_late_is_slow() {
+    let listed = |late: u32| {
+        let round = |nth: u32| {
+            let at = nth * 40;
+            format!(
+                "{at}.00 c:500{nth}0 > m:27010  31FF '0.0.0.0:0' 00 00\n\
+                 {}.05 m:27010 > c:500{nth}0  FFFFFFFF 660A 0A000002 6987 000000000000\n",
+                at + late
+            )
+        };
+        let script = (0..4).map(round).collect::<String>() + "end 200";
+        of_master(&diagnosed(&script, 27010), "master.in_time")
+    };
+    assert_eq!(listed(27), "no list_slow");
+    assert_eq!(listed(2), "yes");
+}

@@ -268,3 +268,45 @@ fn one_kind_of_gamespy_query_is_never_answered() {
     assert_eq!(answered, "no only_info_answered");
     assert!(report["servers"][0]["items"].to_string().contains("status"), "{report:#}");
 }
+
+/// The text protocol and GameSpy 4, too, are answered by other programs.
+#[test]
+fn other_protocols_are_answered_with_words_and_zeros_too() {
+    let readable = |port: u16, request: &str, bytes: &str| {
+        let script =
+            rounds(4, |_, at| format!("{at}.0 c > s  {request}\n{at}.02 s > c  {bytes}\n"));
+        let report = of(&script, &Setting::udp(port), &[]);
+        item(&report, "servers", "seen.readable")
+    };
+    let text = |bytes: &str| readable(7778, r"'\\info\\'", bytes);
+    assert_eq!(text("00*40"), "no zero_filled");
+    assert_eq!(text("'You are blocked.'"), "no refused_in_words");
+    assert_eq!(text("02 'some' 05 'thing' 00 01 02"), "no other_protocol");
+    let words = |bytes: &str| readable(25565, "FEFD09 10203040", bytes);
+    assert_eq!(words("'You are blocked.'"), "no refused_in_words");
+    assert_eq!(words("'Hello from another program'"), "no other_protocol");
+}
+
+/// A client sends the challenge 0, and gets no answer where others do.
+#[test]
+fn a_challenge_of_zero_that_nobody_gave_is_the_clients_fault() {
+    let zero = "c:50001 > s  FFFFFFFF 55 00000000";
+    let asks = |other: &str| {
+        let script =
+            rounds(5, |_, at| format!("{at}.0 {zero}\n{other}").replace("AT", &at.to_string()));
+        diagnosed(&script)
+    };
+    let well = "AT.10 d > s  FFFFFFFF 55 FFFFFFFF\nAT.12 s > d  FFFFFFFF 41 le32:7\n\
+                AT.13 d > s  FFFFFFFF 55 le32:7\nAT.15 s > d  FFFFFFFF 44 00\n";
+    let report = asks(well);
+    let clients = report["clients"].as_array().unwrap();
+    let wrong = clients.iter().find(|it| it["verdict"] == "fault").expect("a client at fault");
+    assert_eq!(
+        diagnosis::verdict_of(wrong, "ask.wellformed"),
+        ["no", "challenge_wrong"].map(str::to_owned)
+    );
+    assert_eq!(item(&report, "servers", "seen.answered"), "yes", "{report:#}");
+    // Nobody is answered: the challenge is no reason.
+    let report = asks("");
+    assert_ne!(item(&report, "clients", "ask.wellformed"), "no challenge_wrong", "{report:#}");
+}

@@ -176,3 +176,46 @@ fn one_answer_with_two_numbers_of_players_contradicts_itself() {
     assert_eq!(believed(3, two), "unknown counts_disagree");
     assert_eq!(believed(2, "00"), "unknown counts_disagree");
 }
+
+/// A master that hangs up on clients that wait for its first word says nothing, too.
+#[test]
+fn a_master_that_closes_connections_before_a_word_is_at_fault() {
+    let list = |at| listed(at, r"\\ip\\10.0.0.2:7778\\final\\");
+    let hangs_up = |at: u32| {
+        let port = 40000 + at;
+        format!(
+            "{at}.0 c:{port} > m:28900 tcp ''\n{at}.2 m:28900 > c:{port} tcp fin\n\
+             {at}.3 c:{port} > m:28900 tcp fin\n"
+        )
+    };
+    let leaves = |at: u32| {
+        let port = 40000 + at;
+        format!(
+            "{at}.0 c:{port} > m:28900 tcp ''\n{at}.2 c:{port} > m:28900 tcp fin\n\
+             {at}.3 m:28900 > c:{port} tcp fin\n"
+        )
+    };
+    let greets = |parts: &[String]| {
+        item(&diagnosed(&(parts.concat() + "end 150")), "masters", "master.greets")
+    };
+    let three = |at: u32, how: &dyn Fn(u32) -> String| {
+        (0..3).map(|nth| how(at + 10 * nth)).collect::<String>()
+    };
+    assert_eq!(greets(&[three(10, &hangs_up)]), "no never_speaks");
+    assert_eq!(greets(&[list(0), three(10, &hangs_up)]), "no never_speaks");
+    assert_eq!(greets(&[three(10, &hangs_up), list(60)]), "yes");
+    assert_eq!(greets(&[list(0), three(10, &leaves)]), "yes", "the client hangs up");
+}
+
+/// A client whose list was cut has none, whatever others get.
+#[test]
+fn a_whole_list_for_another_client_does_not_mend_one_that_was_cut() {
+    let whole = |at| listed(at, r"\\ip\\10.0.0.2:7778\\final\\");
+    let cut = |at| listed(at, r"\\ip\\10.0.0.2:7778\\ip\\10.0.0.3");
+    let other = |at| whole(at).replace("c:", "d:");
+    let master = |parts: &[String]| {
+        item(&diagnosed(&(parts.concat() + "end 90")), "masters", "master.whole")
+    };
+    assert_eq!(master(&[cut(0), other(20), other(40)]), "no list_cut");
+    assert_eq!(master(&[cut(0), other(20), whole(40)]), "yes");
+}

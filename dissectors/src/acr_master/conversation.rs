@@ -328,6 +328,10 @@ fn verified<S: Sink>(
 /// A socket check is due for a registration.
 fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, sink: &mut S) {
     let Some(port) = u16::try_from(port).ok().and_then(|port| port.checked_add(1)) else { return };
+    // Players join at one port, and it answers queries at the next.
+    for known in [port - 1, port] {
+        sink.announces(Some(known), payload);
+    }
     let key = (SocketAddr::new(payload.from.ip(), port), payload.to.ip());
     let mark = payload.mark();
     let late = !cx.conversation.connection().known;

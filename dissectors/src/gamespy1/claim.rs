@@ -12,7 +12,7 @@ const TAIL: usize = 64;
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let [b'\\', rest @ ..] = bytes else {
         let expected = hint.forced
-            || hint.known && !is_of_others(bytes)
+            || hint.known && (!is_of_others(bytes) || is_zeros(bytes))
             || hint.to_port && bytes.starts_with(b"heartbeat\\");
         return if expected { Claim::Weak } else { Claim::No };
     };
@@ -37,6 +37,11 @@ fn is_of_others(bytes: &[u8]) -> bool {
         [] | [0xFE | 0x00 | 0x09 | b'0' | b'1', ..] => true,
         _ => false,
     }
+}
+
+/// Whether a server may have sent this buffer without filling it.
+fn is_zeros(bytes: &[u8]) -> bool {
+    bytes.len() >= 4 && bytes.iter().all(|byte| *byte == 0)
 }
 
 fn is_sure(bytes: &[u8]) -> bool {

@@ -147,7 +147,9 @@ fn whole<S: Sink>(
     if words.is_sound() && !payload.lost {
         answer_has(payload.bytes, &[payload.bytes.len()], asked, sink);
     }
-    sink.end(&messages::QUERY_RESPONSE, payload);
+    // A few bytes may be what is left of a response.
+    let is_response = payload.bytes.len() < 4 || payload.bytes.contains(&b'\\');
+    sink.end(if is_response { &messages::QUERY_RESPONSE } else { &messages::TEXT }, payload);
 }
 
 /// Checks the contents of a response whose datagrams end here.

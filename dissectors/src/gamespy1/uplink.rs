@@ -110,6 +110,7 @@ pub(super) fn heartbeat<S: Sink>(
         return;
     }
     registers(payload, port, RegistrationStep::Heartbeat(GameName::of(game)), sink);
+    sink.announces(Some(port), payload);
     cx.shared.plays(&pair, payload.from.port(), game, most);
     let clock = cx.settings.clock(now);
     let answers = uplink.due.is_some_and(|due| !due.is_overdue(clock));

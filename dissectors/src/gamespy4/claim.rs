@@ -8,13 +8,21 @@ use crate::kit::{Claim, Hint, Payload};
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     match *bytes {
         [0xFE, 0xFD, ..] => claim_request(bytes, hint),
-        [packet::CHALLENGE, ..] => claim_challenge(bytes, hint),
+        [packet::CHALLENGE, ..] if !packet::has_split_header(bytes) => claim_challenge(bytes, hint),
         [packet::INFO, ..] => claim_info(bytes, hint),
         _ if hint.known && packet::response_after_any_type(bytes).is_some() => Claim::Weak,
+        _ if hint.known && is_words(bytes) => Claim::Weak,
         _ if packet::is_damaged_request(bytes) && (hint.known || hint.to_port) => Claim::Weak,
         _ if hint.forced => Claim::Weak,
         _ => Claim::No,
     }
+}
+
+/// Whether a server may answer with this text in place of a response.
+fn is_words(bytes: &[u8]) -> bool {
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+    text.trim_ascii().contains(&b' ') && text.iter().all(is_text)
 }
 
 /// A challenge request with the timestamp 0, or the response of an SDK master that is asked whether
@@ -70,7 +78,7 @@ fn claim_challenge(bytes: &[u8], hint: Hint) -> Claim {
 
 /// 00: a response with variables.
 fn claim_info(bytes: &[u8], hint: Hint) -> Claim {
-    if bytes.get(5..14) == Some(b"splitnum\0".as_slice()) && bytes.len() >= 16 {
+    if packet::has_split_header(bytes) {
         return Claim::Sure;
     }
     match bytes.get(5..) {

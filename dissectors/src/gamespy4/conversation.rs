@@ -7,8 +7,9 @@ use super::pending_request::{Asked, PendingRequest};
 use super::recent_packets::RecentPackets;
 use super::unfinished::{PacketNumbers, PartResult};
 use crate::kit::{
-    Budget, Exchanges, GivenUp, Limits, Payload, Question, Removed, Reply, Request, RequestFlags,
-    ResponseDue, Sending, Settings, ShortMark, Side, Time, Unfinished, UnfinishedResponses, room,
+    Budget, Clock, Exchanges, GivenUp, Limits, Payload, Question, Removed, Reply, Request,
+    RequestFlags, ResponseDue, Sending, Settings, ShortMark, Side, Time, Unfinished,
+    UnfinishedResponses, room,
 };
 
 /// The state of a flow.
@@ -262,6 +263,13 @@ impl Conversation {
         if let Some(at) = self.echoed(PacketKind::Info, timestamp) {
             self.settle_at(at);
         }
+    }
+
+    /// Something else than a response may answer the oldest request that waits. Returns that request's kind.
+    pub(super) fn answered_somehow(&mut self, from: Side, clock: Clock) -> Option<PacketKind> {
+        let (_, at) = self.requests.best(|_| Some(0), false, from, clock)?;
+        self.requests.may_be_answered(at);
+        Some(self.requests.get(at)?.what.kind)
     }
 
     /// Whether a request of this kind with the timestamp of a response is pending.

@@ -161,7 +161,7 @@ impl Protocol for GameSpy4 {
                 rules::response_type(packet::INFO, payload, cx.flow.evidence(), sink);
                 info_packet(cx, payload, sink);
             }
-            DatagramKind::Unknown => unknown(payload, sink),
+            DatagramKind::Unknown => something_else(cx, payload, sink),
         }
     }
 
@@ -220,22 +220,25 @@ impl DatagramKind {
         match bytes.first() {
             _ if bytes.starts_with(&MAGIC.to_be_bytes()) => DatagramKind::Request,
             _ if !answers && packet::is_damaged_request(bytes) => DatagramKind::Request,
-            Some(&packet::CHALLENGE) if from_server => DatagramKind::Challenge,
-            Some(&packet::INFO) if from_server => DatagramKind::Info,
-            Some(_) if from_server => match packet::response_after_any_type(bytes) {
-                Some((PacketKind::Challenge, summary))
-                    if conversation.waits(PacketKind::Challenge, summary) =>
-                {
-                    DatagramKind::Challenge
-                }
-                Some((PacketKind::Info, summary))
-                    if conversation.waits(PacketKind::Info, summary) =>
-                {
-                    DatagramKind::Info
-                }
-                _ => DatagramKind::Unknown,
-            },
+            Some(&kind) if from_server => DatagramKind::of_response(conversation, kind, bytes),
             _ => DatagramKind::Unknown,
+        }
+    }
+
+    /// A response is of the kind that its type says, unless only its contents answer a request.
+    fn of_response(conversation: &Conversation, kind: u8, bytes: &[u8]) -> DatagramKind {
+        let said = match kind {
+            packet::CHALLENGE => PacketKind::Challenge,
+            packet::INFO => PacketKind::Info,
+            _ => PacketKind::Unknown,
+        };
+        let contained = packet::response_after_any_type(bytes).filter(|&(contained, timestamp)| {
+            conversation.waits(contained, timestamp) && !conversation.waits(said, timestamp)
+        });
+        match contained.map_or(said, |(contained, _)| contained) {
+            PacketKind::Challenge => DatagramKind::Challenge,
+            PacketKind::Info => DatagramKind::Info,
+            PacketKind::Unknown => DatagramKind::Unknown,
         }
     }
 }
@@ -247,6 +250,10 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     let verified = match summary {
         RequestSummary { kind: PacketKind::Info, sound: true, challenge, .. } => {
             challenge_first(cx, challenge, payload, sink);
+            verified(cx, challenge, payload, sink)
+        }
+        // Its end is wrong, too: it may hold the challenge as text.
+        RequestSummary { kind: PacketKind::Info, challenge: challenge @ Some(_), .. } => {
             verified(cx, challenge, payload, sink)
         }
         _ => None,
@@ -569,6 +576,20 @@ fn unanswered<S: Sink>(
 }
 
 /// A datagram that is not a message of the specification.
+/// Something else than a response to the request that waits.
+fn something_else<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
+    let clock = cx.settings.clock(payload.time);
+    let asked = match cx.conversation.answered_somehow(payload.side, clock) {
+        Some(PacketKind::Challenge) => Some(packet::CHALLENGE),
+        Some(PacketKind::Info) => Some(packet::INFO),
+        Some(PacketKind::Unknown) | None => None,
+    };
+    if let Some(asked) = asked {
+        rules::response_type(asked, payload, cx.flow.evidence(), sink);
+    }
+    unknown(payload, sink);
+}
+
 fn unknown<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
     decode::unknown(payload.bytes, sink);
     sink.end(&m::UNKNOWN, payload);

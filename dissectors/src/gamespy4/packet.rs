@@ -101,11 +101,16 @@ pub(super) fn challenge_digits(text: &[u8]) -> Option<usize> {
     (zeros && (text.len() == 12 || text.len() == length + 1)).then_some(length)
 }
 
+/// Whether a packet of an info response has its split header, whatever its type.
+pub(super) fn has_split_header(bytes: &[u8]) -> bool {
+    bytes.get(5..14) == Some(b"splitnum\0".as_slice()) && bytes.len() >= 16
+}
+
 /// The kind of a response and the timestamp that it repeats, from all bytes but the first.
 pub(super) fn response_after_any_type(bytes: &[u8]) -> Option<(PacketKind, u32)> {
     let (timestamp, rest) = bytes.get(1..)?.split_first_chunk()?;
     let kind = match rest {
-        _ if rest.starts_with(b"splitnum\0") && rest.len() >= 11 => PacketKind::Info,
+        _ if has_split_header(bytes) => PacketKind::Info,
         _ => challenge_digits(rest).map(|_| PacketKind::Challenge)?,
     };
     Some((kind, u32::from_be_bytes(*timestamp)))

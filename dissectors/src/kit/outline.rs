@@ -9,6 +9,8 @@ pub struct Outline {
     pub message: &'static Message,
     /// The challenge that it gives, or returns.
     pub challenge: Option<u32>,
+    /// It asks for what follows a response: who sends it has got that response.
+    pub goes_on: bool,
     /// Of a part of a response: whether it is the last one.
     pub last_part: Option<bool>,
     /// The rule that it breaks if it is sent to a server: it is known to crash some.
@@ -27,6 +29,7 @@ impl Outline {
         Outline {
             message,
             challenge: None,
+            goes_on: false,
             last_part: None,
             crashes: None,
             is_costly: false,

@@ -409,6 +409,7 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     };
     let best = requests.best(fits, false, payload.side, clock);
     let asked = best.and_then(|(_, at)| requests.answer(at, ANSWER, |_| false, clock));
+    let again = value.is_some_and(|value| registration.is_mistaken(value));
     let why = registration.challenge(value, asked);
     if why != ChallengeReason::Nothing && value.is_some() {
         // A newer challenge takes the place of the older.
@@ -420,7 +421,8 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
         sink.cross_flow(CrossFlowEvent::handed_out(&given, &rules::VM048, new_for), payload.seen());
     }
     unchallenged(cx, early, true, sink);
-    rules::challenged(why, payload.whole(), sink);
+    let evidence = Evidence { waited: true, asked_party_seen: true, ..cx.flow.evidence() };
+    rules::challenged(why, again.then_some(evidence), payload, sink);
 }
 
 fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, sink: &mut S) {

@@ -142,7 +142,11 @@ impl Protocol for ValveMaster {
 
     fn outline(bytes: &[u8]) -> Option<Outline> {
         match bytes {
-            [b'1', ..] => Some(Outline::of(&messages::QUERY)),
+            [b'1', _, seed @ ..] => {
+                let goes_on = !seed.starts_with(b"0.0.0.0:0\0") && seed.contains(&0);
+                Some(Outline { goes_on, ..Outline::of(&messages::QUERY) })
+            }
+            [b'1'] => Some(Outline::of(&messages::QUERY)),
             [0xFF, 0xFF, 0xFF, 0xFF, b'f', _, ..] => {
                 Some(Outline { list: Some(6), ..Outline::of(&messages::REPLY) })
             }

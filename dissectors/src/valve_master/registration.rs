@@ -76,6 +76,8 @@ pub(super) struct Registration {
     given: Vec<GivenChallenge>,
     /// An unused one was dropped from this list.
     forgot: bool,
+    /// The one that was the latest when an info string came with another.
+    mistaken: Option<u32>,
     /// The time of the first join of the latest round.
     round: Option<Time>,
     /// The time of the latest join.
@@ -184,6 +186,11 @@ impl Registration {
         self.perhaps = true;
     }
 
+    /// Whether this is the number of the latest challenge that an info string answered wrongly.
+    pub(super) fn is_mistaken(&self, value: u32) -> bool {
+        self.mistaken == Some(value)
+    }
+
     /// Adds a challenge; `None`: unreadable. `asked`: what it answers.
     pub(super) fn challenge(
         &mut self,
@@ -210,6 +217,9 @@ impl Registration {
         self.engine = info.engine.or(self.engine);
         self.reported |= self.given.is_empty() || self.is_challenged;
         let claimed = self.claimed(info, now, timeout);
+        if claimed.is_certain() {
+            self.mistaken = self.given.last().and_then(|latest| latest.value);
+        }
         self.claim = info.challenge.and_then(|echo| Some((echo.value?, now)));
         claimed
     }

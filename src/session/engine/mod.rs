@@ -39,6 +39,7 @@ use super::{
 use crate::capture::{LinkType, Packet};
 use crate::flows::table::{FlowSlot, InOrder};
 use crate::flows::{FlowKey, FlowRow};
+use crate::net::packet::TcpFlags;
 use crate::net::{OtherIcmp, Outcome, UnreadLayer, WholeDatagram, decode, glance, ip_defrag};
 pub use decoder::Decoder;
 use packet_context::PacketContext;
@@ -348,7 +349,8 @@ impl Session {
                 context.note(datagram.note.as_ref());
                 let is_ours = shard.datagram(context, &key, datagram, time, recorded, recorder);
                 if !is_ours {
-                    shard.see_pair(context, &key, datagram.payload.bytes, frame);
+                    let sent = (datagram.payload.bytes, TcpFlags::default());
+                    shard.see_pair(context, &key, sent, frame);
                 }
                 !is_ours
             }
@@ -363,7 +365,7 @@ impl Session {
                 shard.see_host(context, key.source);
                 context.hop_limit = segment.ip.hop_limit;
                 context.note(segment.note.as_ref());
-                shard.see_pair(context, &key, segment.payload.bytes, frame);
+                shard.see_pair(context, &key, (segment.payload.bytes, segment.flags), frame);
                 if let Some(place) = shard.place(&key, segment, time) {
                     shard.segment(context, &key, place, segment, time, recorded, recorder);
                 }

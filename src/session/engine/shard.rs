@@ -27,6 +27,7 @@ use super::recording::SNAPPED;
 use crate::flows::table::FlowSlot;
 use crate::flows::{FlowKey, FlowMut, FlowState, FlowTable, Ports, is_usual};
 use crate::net::icmp::identification;
+use crate::net::packet::TcpFlags;
 use crate::net::tcp;
 use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
 use crate::session::totals::may_be_ours;
@@ -109,11 +110,11 @@ impl Shard {
         &mut self,
         context: &PacketContext,
         key: &FlowKey,
-        bytes: &[u8],
+        (bytes, flags): (&[u8], TcpFlags),
         frame: (u64, Time),
     ) {
         if context.options.needs.pairs {
-            self.pairs.see(key, bytes, frame);
+            self.pairs.see(key, bytes, flags, frame);
         }
     }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::siblings;
 use crate::flows::FlowKey;
+use crate::net::packet::TcpFlags;
 
 /// How packets of Steam's own protocol between servers and Valve begin.
 const STEAM: &[u8] = b"VS01";
@@ -44,6 +45,10 @@ pub struct PairTraffic {
     pub span: [Time; 2],
     /// An ICMP error about one of them: its packet.
     pub refused: Option<u64>,
+    /// Which end accepted a connection over TCP.
+    pub accepts: [bool; 2],
+    /// Which end was the first to close or reset a connection.
+    pub closes: [bool; 2],
     /// Some are of Steam's own protocol.
     pub is_steam: bool,
     /// The number of the near protocol that one of the first packets shows.
@@ -59,8 +64,22 @@ impl PairTraffic {
         self.frame = self.frame.min(other.frame);
         self.span = [begin.min(self.span[0]), end.max(self.span[1])];
         self.refused = self.refused.or(other.refused);
+        self.accepts = [0, 1].map(|at| self.accepts[at] || other.accepts[at]);
+        if self.closes == [false; 2] {
+            self.closes = other.closes;
+        }
         self.is_steam |= other.is_steam;
         self.sibling = self.sibling.or(other.sibling);
+    }
+
+    /// The same for the other order of the ends.
+    fn reversed(&self) -> PairTraffic {
+        let mut reversed = *self;
+        reversed.packets.reverse();
+        reversed.bytes.reverse();
+        reversed.accepts.reverse();
+        reversed.closes.reverse();
+        reversed
     }
 
     /// The name of the protocol, if it is a known one that is not decoded.
@@ -97,8 +116,14 @@ impl OtherPairs {
         key.ports.iter().any(|port| STEAM_PORTS.contains(port) || TELLING_PORTS.contains(port))
     }
 
-    /// A packet. `bytes`: its payload.
-    pub fn see(&mut self, key: &FlowKey, bytes: &[u8], (frame, time): (u64, Time)) {
+    /// A packet. `bytes`: its payload; `flags`: none over UDP.
+    pub fn see(
+        &mut self,
+        key: &FlowKey,
+        bytes: &[u8],
+        flags: TcpFlags,
+        (frame, time): (u64, Time),
+    ) {
         if key.transport == Transport::Tcp && !OtherPairs::is_telling(key) {
             return;
         }
@@ -114,6 +139,8 @@ impl OtherPairs {
             frame,
             span: [time; 2],
             refused: None,
+            accepts: [false; 2],
+            closes: [false; 2],
             is_steam: false,
             sibling: None,
         });
@@ -123,6 +150,8 @@ impl OtherPairs {
         traffic.packets[sender] += 1;
         traffic.bytes[sender] += bytes.len() as u64;
         traffic.span[1] = time.max(traffic.span[1]);
+        traffic.accepts[sender] |= flags.syn() && flags.ack();
+        traffic.closes[sender] |= traffic.closes == [false; 2] && (flags.fin() || flags.rst());
         traffic.is_steam |= bytes.starts_with(STEAM);
     }
 
@@ -139,9 +168,7 @@ impl OtherPairs {
     /// got.
     pub fn ends(&self) -> Vec<(SocketAddr, SocketAddr, PairTraffic)> {
         let both = |([one, other], traffic): (&[SocketAddr; 2], &PairTraffic)| {
-            let ([sent, got], [given, heard]) = (traffic.packets, traffic.bytes);
-            let back = PairTraffic { packets: [got, sent], bytes: [heard, given], ..*traffic };
-            [(*one, *other, *traffic), (*other, *one, back)]
+            [(*one, *other, *traffic), (*other, *one, traffic.reversed())]
         };
         let mut ends: Vec<_> = self.pairs.iter().flat_map(both).collect();
         ends.sort_by_key(|(end, other, traffic)| (traffic.frame, *end, *other));
@@ -187,6 +214,8 @@ impl OtherPairs {
 mod tests {
     use super::*;
 
+    const NONE: TcpFlags = TcpFlags(0);
+
     #[test]
     fn pairs_are_counted_for_both_ends_up_to_a_bound() {
         let key = |from: u16, to: u16| FlowKey {
@@ -202,9 +231,9 @@ mod tests {
             transport: Transport::Udp,
         };
         let mut pairs = OtherPairs::default();
-        pairs.see(&key(1, 27_015), b"x", (1, Time(10)));
-        pairs.see(&back, b"VS01", (2, Time(20)));
-        pairs.see(&key(1, 27_015), b"x", (3, Time(30)));
+        pairs.see(&key(1, 27_015), b"x", NONE, (1, Time(10)));
+        pairs.see(&back, b"VS01", NONE, (2, Time(20)));
+        pairs.see(&key(1, 27_015), b"x", NONE, (3, Time(30)));
         pairs.refuse(&key(1, 27_015), 4);
         let ends = pairs.ends();
         let (_, other, traffic) =
@@ -212,7 +241,7 @@ mod tests {
         assert_eq!((other.port(), traffic.packets), (1, [1, 2]));
         assert_eq!((traffic.refused, traffic.is_steam), (Some(4), true));
         assert_eq!(traffic.span, [Time(10), Time(30)]);
-        (2..u16::MAX).for_each(|port| pairs.see(&key(port, 1), b"", (9, Time(9))));
+        (2..u16::MAX).for_each(|port| pairs.see(&key(port, 1), b"", NONE, (9, Time(9))));
         assert_eq!(pairs.pairs.len(), OtherPairs::MOST);
     }
 }

@@ -550,6 +550,14 @@ fn a_response_of_another_type_is_an_error_and_not_missing() {
     assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.results.findings);
     assert_eq!(outcome.names()[3], "info_response");
 
+    // The type of a challenge.
+    response[0] = 0x09;
+    assert_eq!(GameSpy4::claim(&response, known), Claim::Weak);
+    let outcome = Stage::default().asks().server(50, &response).ends(9000);
+    assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.results.findings);
+    assert_eq!(outcome.names()[3], "info_response");
+    response[0] = 0x01;
+
     // There is no request for it.
     response[4] = 0x55;
     let outcome = Stage::default().asks().server(50, &response).ends(60);

@@ -18,7 +18,7 @@ cause! {
     /// A client returns challenges from another port.
     pub CHALLENGE_OTHER_PORT "challenge_other_port" {
         no: [ReturnsChallenge],
-        unknown: [Verified, Answered],
+        unknown: [ReturnsChallenge, Verified, Answered],
         says: "challenges are returned from another port",
         details: "a challenge of {server} for port {given} is returned from port {port}",
         advice: "A challenge holds for the address and the port that got it: send both requests from the same socket.",

@@ -1,6 +1,6 @@
 //! Requests and responses: each request has one response.
 
-use crate::kit::{Evidence, ResponseDue, Sink, Span};
+use crate::kit::{Evidence, Payload, ResponseDue, Sink, Span};
 use crate::rule;
 use crate::valve_master::listing::ReplyMatch;
 use crate::valve_master::pending::{Asked, PendingRequest};
@@ -34,7 +34,7 @@ rule! {
     /// A server whose challenge was not accepted, and that is not notified, assumes that it is
     /// listed.
     pub VM043 "rechallenge" { severity: Warning, who: Master, needs: Response,
-        asks: "an info string with a wrong challenge is answered by a new challenge",
+        asks: "an info string with a wrong challenge is answered by a new challenge, another number",
         cite: [("Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
         right: joined!(goldsrc!("1"), "\n0.05 m > s:27015  FFFFFFFF 730A le32:133961823\n0.06 s:27015 > m  ", goldsrc!("133961823")),
         wrong: joined!(goldsrc!("1"), "\nend 9") }
@@ -116,8 +116,14 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, s
     }
 }
 
-/// Checks whether a challenge has a reason.
-pub(in crate::valve_master) fn challenged<S: Sink>(why: ChallengeReason, at: Span, sink: &mut S) {
+/// Checks whether a challenge has a reason. `again`: it is the number that an info string answered wrongly.
+pub(in crate::valve_master) fn challenged<S: Sink>(
+    why: ChallengeReason,
+    again: Option<Evidence>,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let at = payload.whole();
     sink.checked(&VM041, why != ChallengeReason::Nothing, at, || {
         "no join and no wrong challenge came before this challenge".to_owned()
     });
@@ -125,7 +131,14 @@ pub(in crate::valve_master) fn challenged<S: Sink>(why: ChallengeReason, at: Spa
         && asked.due == ResponseDue::Yes
     {
         sink.answers(asked.reply(true));
-        let rule = if asked.what == Asked::NewChallenge { &VM043 } else { &VM047 };
-        sink.checked(rule, true, at, String::new);
+        match asked.what {
+            Asked::NewChallenge => {
+                let evidence = again.unwrap_or_default();
+                sink.recalled(&VM043, again.is_none(), evidence, &payload.mark(), || {
+                    "the number is the one that the server answered wrongly".to_owned()
+                });
+            }
+            _ => sink.checked(&VM047, true, at, String::new),
+        }
     }
 }

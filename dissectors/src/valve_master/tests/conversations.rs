@@ -324,12 +324,12 @@ fn a_challenge_may_stay_the_same_from_round_to_round() {
 
 #[test]
 fn a_wrong_challenge_is_answered_by_another() {
-    let (wrong, right) = (info("2519719247"), info("1339895702"));
-    let steps = [
+    let (wrong, right, other) = (info("2519719247"), info("7"), given(7));
+    let mut steps = [
         (0, SERVER, MASTER, &b"q"[..]),
         (20, MASTER, SERVER, GIVEN),
         (30, SERVER, MASTER, &wrong[..]),
-        (50, MASTER, SERVER, GIVEN),
+        (50, MASTER, SERVER, &other[..]),
         (60, SERVER, MASTER, &right[..]),
     ];
     let outcome = converse(&steps, 9000);
@@ -337,6 +337,10 @@ fn a_wrong_challenge_is_answered_by_another() {
     assert_eq!(outcome.detail("VM040"), "reads the master's 96 2F DD 4F as big-endian");
     assert_eq!(outcome.passed("VM043"), 1);
     assert_eq!(converse(&steps[..3], 9000).failed(), ["VM040", "VM043"]);
+    // The same number is no new challenge.
+    let right = info("1339895702");
+    (steps[3].3, steps[4].3) = (GIVEN, &right[..]);
+    assert_eq!(converse(&steps, 9000).failed(), ["VM040", "VM043"]);
 }
 
 /// A challenge.
