@@ -1,9 +1,9 @@
 //! One message, as filters, tables, checks and reports see it.
 
 use dissectors::Id;
+pub use dissectors::kit::LeftOut;
 use dissectors::kit::{
-    Finding, Message, Node, Payload, Purpose, Reply, Rule, RuleResults, Severity, Side, TreeView,
-    Verdict,
+    Finding, Message, Node, Payload, Purpose, Reply, Rule, Side, TreeView, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,21 +38,6 @@ pub struct Checked<'b> {
     pub passes: &'b [PassedRule],
 }
 
-/// Findings without a text: if a rule is broken very often, only the first findings have one.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// The rule.
-    pub rule: &'static Rule,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The severity.
-    pub severity: Severity,
-    /// The sender of the earlier message that they are about; `None`: they are about this message.
-    pub side: Option<Side>,
-    /// Their number.
-    pub times: u64,
-}
-
 /// A rule that was passed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PassedRule {
@@ -62,22 +47,6 @@ pub struct PassedRule {
     pub side: Option<Side>,
     /// How often.
     pub times: u64,
-}
-
-impl LeftOut {
-    /// A finding without its text.
-    pub fn of(finding: &Finding) -> LeftOut {
-        let &Finding { rule, verdict, severity, mark, .. } = finding;
-        LeftOut { rule, verdict, severity, side: mark.map(|mark| mark.side), times: 1 }
-    }
-
-    /// Those of a message of which only the first findings were kept.
-    pub(crate) fn each_of(results: &RuleResults) -> impl Iterator<Item = LeftOut> {
-        results.left_out().map(|(rule, verdict, times)| {
-            let severity = results.severity(rule, verdict);
-            LeftOut { rule, verdict, severity, side: None, times }
-        })
-    }
 }
 
 impl<'b> Checked<'b> {

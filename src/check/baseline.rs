@@ -3,13 +3,13 @@
 //! A sorted JSON file, so that its versions can be compared. It is written completely or not at
 //! all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dissectors::catalogue;
-use dissectors::kit::{Code, Verdict};
+use dissectors::kit::{Rule, RuleCounts, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Fingerprint, ReportedFinding};
@@ -152,11 +152,10 @@ pub struct Baselined {
     pub is_full: bool,
     /// Findings that are in the baseline, in the order of the packets.
     pub findings: Vec<ReportedFinding>,
-    /// The number of broken rules among them, by rule.
-    failed: BTreeMap<Code, u64>,
+    /// Their number, stored or not.
+    counts: RuleCounts,
     /// Their total number.
     pub count: u64,
-    kept: BTreeMap<Code, u64>,
 }
 
 impl Baselined {
@@ -166,9 +165,8 @@ impl Baselined {
             occurred: BTreeSet::new(),
             is_full: false,
             findings: Vec::new(),
-            failed: BTreeMap::new(),
+            counts: RuleCounts::default(),
             count: 0,
-            kept: BTreeMap::new(),
         }
     }
 
@@ -182,12 +180,10 @@ impl Baselined {
         if !is_known {
             return Some(found);
         }
-        let code = found.rule.code;
         self.count += 1;
-        *self.failed.entry(code).or_default() += u64::from(found.verdict == Verdict::Fail);
-        let kept = self.kept.entry(code).or_default();
-        *kept += 1;
-        if *kept <= KEPT {
+        let counts = self.counts.of_mut(found.rule);
+        counts.count(found.verdict, 1);
+        if counts.findings() <= KEPT {
             self.findings.push(found);
         }
         None
@@ -206,8 +202,8 @@ impl Baselined {
     }
 
     /// How often a rule was broken by known findings.
-    pub(super) fn failed(&self, code: Code) -> u64 {
-        self.failed.get(&code).copied().unwrap_or(0)
+    pub(super) fn failed(&self, rule: &Rule) -> u64 {
+        self.counts.of(rule).failed
     }
 
     /// Adds the findings of another capture, the `nth` of those that are summed.

@@ -8,17 +8,17 @@ mod fingerprint;
 mod found;
 mod ignores;
 mod outcome;
-mod parties;
 mod review;
 mod selection;
+mod tally;
 mod traffic;
 
 use std::collections::BTreeSet;
 
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleResults,
-    Settings, Severity, Side, Sink, Verdict,
+    Counts, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleCounts,
+    RuleResults, Settings, Severity, Side, Sink, Verdict,
 };
 use dissectors::ledger::{AttackOn, Ledger, LedgerSettings, Listed, seems_lossy};
 use dissectors::net_rules::{NET009, NET011};
@@ -41,18 +41,15 @@ pub use ignores::{Ignore, Ignores};
 #[doc(hidden)]
 pub use outcome::gravest_first;
 pub use outcome::{Outcome, RuleOutcome, RuleStatus};
-pub use parties::{Parties, Party};
 pub use selection::{FailOn, Host, Rules, Selection};
 #[doc(hidden)]
 pub use selection::{rule, severity, who};
+pub use tally::{Party, Tally};
 use traffic::HeardHosts;
 
 /// Maximum number of findings of one rule and one verdict; further ones are counted. A single
 /// message may reach it.
 const KEPT: u64 = RuleResults::MOST;
-
-/// Findings of one rule, by verdict.
-type VerdictCounts = [u64; 3];
 
 /// Reads a capture and checks it. `complete`: the user states that nothing is missing.
 ///
@@ -125,16 +122,16 @@ pub struct Checker {
     ledger_settings: LedgerSettings,
     selection: Selection,
     found: Vec<ReportedFinding>,
-    kept: Box<[VerdictCounts; CODES]>,
+    /// The number of selected findings, kept or not, except for those in the baseline.
+    tally: Tally,
     left_out: u64,
     baselined: Option<Baselined>,
-    /// Findings that the selection leaves out, by verdict.
-    others: Box<[VerdictCounts; CODES]>,
+    /// The number of findings that the selection leaves out.
+    others: RuleCounts,
     /// The hosts of messages, if a host is selected.
     hosts: HeardHosts,
     /// The counts of messages, at the end of the capture.
     traffic: Traffic,
-    parties: Parties,
     cut: bool,
     /// The recorder dropped packets, or seems to have.
     dropped: bool,
@@ -153,12 +150,11 @@ impl Checker {
             baselined: selection.baseline.clone().map(Baselined::new),
             selection,
             found: Vec::new(),
-            kept: Box::new([VerdictCounts::default(); CODES]),
+            tally: Tally::default(),
             left_out: 0,
-            others: Box::new([VerdictCounts::default(); CODES]),
+            others: RuleCounts::default(),
             hosts: HeardHosts::default(),
             traffic: Traffic::default(),
-            parties: Parties::default(),
             cut: false,
             dropped: false,
         }
@@ -235,17 +231,11 @@ impl Checker {
     pub fn counts(&self) -> impl Iterator<Item = (&'static Rule, Severity, u64)> {
         let rules = catalogue::rules().into_iter().filter(|rule| self.selection.has(rule));
         rules.flat_map(|rule| {
-            let kept = &self.kept[rule.code.index()];
-            let (failed, noted) = (kept[Verdict::Fail as usize], kept[Verdict::Note as usize]);
-            match self.selection.severities.of(rule) {
-                Severity::Note => [Some((rule, Severity::Note, failed + noted)), None],
-                severity => {
-                    let noted = (noted > 0).then_some((rule, Severity::Note, noted));
-                    [Some((rule, severity, failed)), noted]
-                }
-            }
-            .into_iter()
-            .flatten()
+            let (counts, of_rule) = (self.tally.of(rule), self.selection.severities.of(rule));
+            let has_notes = counts.noted > 0 && of_rule != Severity::Note;
+            let severities = [Some(of_rule), has_notes.then_some(Severity::Note)];
+            let count = move |severity| (rule, severity, counts.of_severity(severity, of_rule));
+            severities.into_iter().flatten().map(count)
         })
     }
 
@@ -293,7 +283,7 @@ impl Checker {
             requests: self.traffic.exchanges(),
             rules,
             findings: self.found,
-            parties: self.parties,
+            tally: self.tally,
             lacking: lacking.map(|there| (capture, there)).into_iter().collect(),
             left_out: self.left_out,
             baselined: self.baselined,
@@ -320,18 +310,19 @@ impl Checker {
         let severity = self.selection.severities.of(rule);
         let mut rule_outcome = RuleOutcome::new(rule, severity);
         if self.selection.has(rule) {
-            let (others, counts) = (self.others[rule.code.index()], self.results.counts(rule));
-            let of_others = |verdict: Verdict| others[verdict as usize];
-            let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule.code));
-            rule_outcome.passed = counts.passed.saturating_sub(of_others(Verdict::Note));
-            rule_outcome.passed += u64::from(self.is_kept_by_silence(rule, read));
-            rule_outcome.failed = counts.failed.saturating_sub(of_others(Verdict::Fail) + known);
+            let (all, others) = (self.results.counts(rule), self.others.of(rule));
+            let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule));
+            let silent = u64::from(self.is_kept_by_silence(rule, read));
             rule_outcome.in_baseline = known;
-            rule_outcome.notes = self.kept[rule.code.index()][Verdict::Note as usize];
-            rule_outcome.inconclusive =
-                counts.inconclusive.saturating_sub(of_others(Verdict::Inconclusive));
+            rule_outcome.counts = Counts {
+                passed: all.passed.saturating_sub(others.passed) + silent,
+                failed: all.failed.saturating_sub(others.failed + known),
+                inconclusive: all.inconclusive.saturating_sub(others.inconclusive),
+                noted: self.tally.of(rule).noted,
+            };
             if self.dropped && is_excused_by_drops(rule) {
-                rule_outcome.inconclusive += std::mem::take(&mut rule_outcome.failed);
+                let Counts { failed, inconclusive, .. } = &mut rule_outcome.counts;
+                *inconclusive += std::mem::take(failed);
             }
         }
         let is_missing = rule_outcome.status() == RuleStatus::NotExercised;
@@ -376,13 +367,13 @@ impl Checker {
         }
         let found = ReportedFinding::of(finding, context, current);
         let found = ReportedFinding { attack: attack.cloned(), ..found };
-        let at = found.rule.code.index();
         let is_wanted = self.selection.wants(found.rule, found.who, found.party);
         if !is_wanted || !self.is_filtered_in(finding, context, current) {
             // A breach that is ignored for a host does not count as passed.
             let asked_for = self.selection.asks_for(found.who, found.party);
-            self.others[at][found.verdict as usize] +=
-                u64::from(found.verdict != Verdict::Note || !asked_for);
+            if found.verdict != Verdict::Note || !asked_for {
+                self.others.of_mut(found.rule).count(found.verdict, 1);
+            }
             return;
         }
         let Some(found) = (match &mut self.baselined {
@@ -391,10 +382,25 @@ impl Checker {
         }) else {
             return;
         };
-        self.count_party(&found);
-        if self.has_room(&found) {
+        if self.tally.count(found.rule, found.verdict, Party::of(&found), 1) <= KEPT {
             self.found.push(found);
+        } else {
+            self.left_out += 1;
         }
+    }
+
+    /// Counts findings that are not kept, also for the party at fault.
+    fn leave_out(
+        &mut self,
+        left_out: &LeftOut,
+        context: &FlowContext,
+        current: Option<&CurrentMessage<'_>>,
+    ) {
+        let &LeftOut { rule, verdict, side, times, .. } = left_out;
+        let at_fault = found::at_fault_by(rule, side, context, current);
+        let party = at_fault.and_then(|(who, party)| Party::new(who, party));
+        self.tally.count(rule, verdict, party, times);
+        self.left_out += times;
     }
 
     /// Whether the filter, if any, selects the message of a finding.
@@ -427,18 +433,9 @@ impl Checker {
         filter.matches(&MessageRef { checked, ..message })
     }
 
-    /// Counts a finding. Returns whether to keep it.
-    fn has_room(&mut self, found: &ReportedFinding) -> bool {
-        let kept = &mut self.kept[found.rule.code.index()][found.verdict as usize];
-        *kept += 1;
-        let has_room = *kept <= KEPT;
-        self.left_out += u64::from(!has_room);
-        has_room
-    }
-
     /// Whether the maximum of findings of this rule and verdict is reached.
     fn is_full(&self, rule: &Rule, verdict: Verdict) -> bool {
-        self.kept[rule.code.index()][verdict as usize] >= KEPT && !self.selection.weighs_each()
+        self.tally.of(rule).of(verdict) >= KEPT && !self.selection.weighs_each()
     }
 
     /// Counts a breach that is left out anyway, without its text. Returns whether it is.
@@ -452,7 +449,7 @@ impl Checker {
         let verdict = self.results.verdict(rule, Some(evidence));
         let is_full = self.is_full(rule, verdict);
         if is_full {
-            self.results.count_broken(rule, verdict);
+            self.results.count(rule, verdict, 1);
             let severity = self.results.severity(rule, verdict);
             let left_out = LeftOut { rule, verdict, severity, side: Some(side), times: 1 };
             self.leave_out(&left_out, context, None);

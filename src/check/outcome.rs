@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use dissectors::kit::{Rule, Severity, Time, Verdict};
+use dissectors::kit::{Counts, Rule, Severity, Time, Verdict};
 use dissectors::ledger::AttackOn;
 
-use super::{Baselined, ExchangeCounts, Parties, ReportedFinding};
+use super::{Baselined, ExchangeCounts, ReportedFinding, Tally};
 use crate::text::escaped;
 
 /// The result of a rule over a capture.
@@ -43,43 +43,27 @@ pub struct RuleOutcome {
     pub severity: Severity,
     /// Captures in which it was required and not exercised.
     pub missing: u64,
-    /// Passed.
-    pub passed: u64,
-    /// Failed.
-    pub failed: u64,
-    /// Unknown from this capture.
-    pub inconclusive: u64,
+    /// Its results.
+    pub counts: Counts,
     /// Failed by findings in the baseline.
     pub in_baseline: u64,
-    /// Passed with a known deviation.
-    pub notes: u64,
 }
 
 impl RuleOutcome {
     /// For a rule that was not checked yet.
     pub(super) fn new(rule: &'static Rule, severity: Severity) -> RuleOutcome {
-        RuleOutcome {
-            rule,
-            severity,
-            missing: 0,
-            passed: 0,
-            failed: 0,
-            inconclusive: 0,
-            in_baseline: 0,
-            notes: 0,
-        }
+        RuleOutcome { rule, severity, missing: 0, counts: Counts::default(), in_baseline: 0 }
     }
 
     /// The number of findings with this severity; inconclusive ones have none.
     pub fn count(&self, severity: Severity) -> u64 {
-        let failed = if self.severity == severity { self.failed } else { 0 };
-        let notes = if severity == Severity::Note { self.notes } else { 0 };
-        failed + notes
+        self.counts.of_severity(severity, self.severity)
     }
 
     /// Its verdict. Findings in the baseline do not fail, but show that the rule was exercised.
     pub fn status(&self) -> RuleStatus {
-        match (self.failed, self.passed + self.in_baseline, self.inconclusive) {
+        let Counts { passed, failed, inconclusive, .. } = self.counts;
+        match (failed, passed + self.in_baseline, inconclusive) {
             (1.., _, _) => RuleStatus::Fail,
             (0, 1.., _) => RuleStatus::Pass,
             (0, 0, 1..) => RuleStatus::Inconclusive,
@@ -107,8 +91,8 @@ pub struct Outcome {
     pub rules: Vec<RuleOutcome>,
     /// The findings, in the order of the packets.
     pub findings: Vec<ReportedFinding>,
-    /// How often each party broke a rule, for a single capture.
-    pub parties: Parties,
+    /// The number of selected findings by rule, verdict and party, for a single capture.
+    pub tally: Tally,
     /// Captures without any of the selected traffic, and what they contain instead.
     pub lacking: Vec<(String, String)>,
     /// Findings that were counted but not kept.
@@ -154,11 +138,8 @@ impl Outcome {
             sum.left_out += other.left_out;
             sum.lacking.extend(other.lacking);
             for (rule, more) in sum.rules.iter_mut().zip(other.rules) {
-                rule.passed += more.passed;
-                rule.failed += more.failed;
-                rule.inconclusive += more.inconclusive;
+                rule.counts.add(more.counts);
                 rule.in_baseline += more.in_baseline;
-                rule.notes += more.notes;
                 rule.missing += more.missing;
             }
             if let (Some(known), Some(more)) = (&mut sum.baselined, other.baselined) {
@@ -196,7 +177,7 @@ impl Outcome {
 
     /// Whether a rule of at least this severity was broken.
     pub fn is_broken(&self, least: Severity) -> bool {
-        self.rules.iter().any(|rule| rule.failed > 0 && rule.severity >= least)
+        self.rules.iter().any(|rule| rule.counts.failed > 0 && rule.severity >= least)
     }
 
     /// The verdict over all rules: failed means broken at `least` or above. A required rule that

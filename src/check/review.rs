@@ -9,7 +9,7 @@ use dissectors::kit::{
 use dissectors::ledger::{CrossFlowBreach, KeptRule, Ledger};
 use dissectors::net_rules::{NET001, NET010, NET011, NET012, NET014};
 
-use super::{Checker, VerdictCounts};
+use super::Checker;
 use crate::session::{FlowContext, HeardServer, LeftOut, Totals, Unanswered};
 
 impl Checker {
@@ -64,7 +64,7 @@ impl Checker {
         self.results.evidence(Evidence::default());
         for (rule, evidence, times) in review.beyond {
             let verdict = self.results.verdict(rule, Some(evidence));
-            (0..times).for_each(|_| self.results.count_broken(rule, verdict));
+            self.results.count(rule, verdict, times);
             if self.selection.has(rule) {
                 let severity = self.results.severity(rule, verdict);
                 let left_out = LeftOut { rule, verdict, severity, side: None, times };
@@ -145,14 +145,8 @@ impl Checker {
                     true => kept.get(&(rule.code, *server)).copied().unwrap_or(0),
                     false => *times,
                 };
-                let by_verdict = |counts: &mut VerdictCounts, times: u64| {
-                    let times = times.min(counts[Verdict::Inconclusive as usize]);
-                    counts[Verdict::Inconclusive as usize] -= times;
-                    counts[Verdict::Fail as usize] += times;
-                };
-                by_verdict(&mut self.kept[rule.code.index()], wanted);
-                by_verdict(&mut self.others[rule.code.index()], times - wanted);
-                self.parties.is_proven(rule, *server, wanted);
+                self.tally.prove(rule, *server, wanted);
+                self.others.of_mut(rule).prove(times - wanted);
             }
         }
     }

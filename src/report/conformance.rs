@@ -61,7 +61,7 @@ impl Conformance {
             };
             sentences.push(format!("{which}."));
         }
-        let open: u64 = outcome.rules.iter().map(|rule| rule.inconclusive).sum();
+        let open: u64 = outcome.rules.iter().map(|rule| rule.counts.inconclusive).sum();
         if open > 0 {
             let findings = counted(open, "finding");
             let are = if open == 1 { "is" } else { "are" };
@@ -103,9 +103,10 @@ pub(super) fn party_counts(outcome: &Outcome) -> BTreeMap<String, [u64; 3]> {
     let severities = outcome.rules.iter().map(|it| (it.rule.code, it.severity));
     let severities = BTreeMap::from_iter(severities);
     let mut counts: BTreeMap<String, [u64; 3]> = BTreeMap::new();
-    for ((code, is_note), parties) in outcome.parties.by_rule() {
-        let severity = severities.get(&code).filter(|_| !is_note).unwrap_or(&Severity::Note);
-        let Some(at) = Severity::ALL.iter().position(|it| it == severity) else { continue };
+    for ((code, verdict), parties) in outcome.tally.parties() {
+        let of_rule = severities.get(code).copied().unwrap_or(Severity::Note);
+        let severity = verdict.severity(of_rule);
+        let Some(at) = Severity::ALL.iter().position(|it| *it == severity) else { continue };
         parties.iter().for_each(|(party, count)| {
             counts.entry(party.to_string()).or_default()[at] += count;
         });

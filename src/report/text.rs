@@ -14,7 +14,7 @@ pub use self::lines::{FieldLine, field_lines};
 
 use std::fmt::Display;
 
-use dissectors::kit::{CODES, Finding, Severity, Time, Verdict};
+use dissectors::kit::{Finding, RuleCounts, Severity, Time, Verdict};
 
 use self::dump::Dump;
 use self::nodes::FindingNodes;
@@ -46,7 +46,8 @@ pub struct Text {
     /// The day that was written last.
     day: Vec<u8>,
     frames: Vec<u64>,
-    counts: Box<[u32; CODES]>,
+    /// The findings of the current message.
+    counts: RuleCounts,
     placed: FindingNodes,
     dump: Dump,
 }
@@ -65,7 +66,7 @@ impl Text {
             stamp: TimeFormatter::default(),
             day: Vec::new(),
             frames: Vec::new(),
-            counts: Box::new([0; CODES]),
+            counts: RuleCounts::default(),
             placed: FindingNodes::default(),
             dump: Dump::default(),
         }
@@ -161,11 +162,10 @@ impl Text {
         let is_verbose = self.detail.fields;
         let is_reported = |it: &&Finding| is_verbose || it.severity > Severity::Note;
         for finding in findings.iter().filter(is_reported) {
-            self.count(finding, |count| *count = count.saturating_add(1));
+            self.counts.of_mut(finding.rule).count(finding.verdict, 1);
         }
         for finding in findings.iter().filter(is_reported) {
-            let mut count = 0;
-            self.count(finding, |counted| count = std::mem::take(counted));
+            let count = std::mem::take(self.counts.of_mut(finding.rule)).findings();
             if count == 0 {
                 continue;
             }
@@ -197,12 +197,6 @@ impl Text {
         self.paint.paint(Tone::Finding(Severity::Warning, Verdict::Fail), out, |out| {
             put(out, format_args!("! {}, from {}", note.meaning, note.from));
         });
-    }
-
-    fn count(&mut self, finding: &Finding, change: impl FnOnce(&mut u32)) {
-        if let Some(count) = self.counts.get_mut(finding.rule.code.index()) {
-            change(count);
-        }
     }
 }
 

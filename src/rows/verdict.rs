@@ -26,13 +26,13 @@ impl Rows for Verdicts {
         /// `fail`, `pass`, `inconclusive` or `not_exercised`.
         verdict: Text = it.status().name();
         /// The number of times that it passed.
-        passed: Count = it.passed;
+        passed: Count = it.counts.passed;
         /// The number of times that it failed.
-        failed: Count = it.failed;
+        failed: Count = it.counts.failed;
         /// The number of breaches that packets missing from the capture could explain.
-        inconclusive: Count = it.inconclusive;
+        inconclusive: Count = it.counts.inconclusive;
         /// The number of times that it passed with a known deviation.
-        notes: Count = it.notes;
+        notes: Count = it.counts.noted;
         /// The number of breaches that are in the baseline.
         in_baseline: Count = it.in_baseline;
         /// 1 if it was required and not exercised, else 0.

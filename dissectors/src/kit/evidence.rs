@@ -51,7 +51,7 @@ impl Evidence {
 }
 
 /// The result of checking a rule once, unless it passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
     /// Broken for certain.
     Fail,
@@ -69,6 +69,11 @@ impl Verdict {
             Verdict::Inconclusive => "inconclusive",
             Verdict::Note => "note",
         }
+    }
+
+    /// The severity of a finding with this verdict, where `of_rule` is that of the rule.
+    pub fn severity(self, of_rule: Severity) -> Severity {
+        if self == Verdict::Note { Severity::Note } else { of_rule }
     }
 }
 

@@ -1,73 +1,17 @@
 //! The results of checking rules: counts of all rules, findings of the current message.
 
-use serde::{Deserialize, Serialize};
-
-use crate::kit::{CODES, Evidence, Finding, Mark, Rule, Severities, Severity, Sink, Span, Verdict};
-
-/// How often a rule was checked, and with what result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Passed.
-    pub passed: u64,
-    /// Failed.
-    pub failed: u64,
-    /// Unknown from this capture.
-    pub inconclusive: u64,
-}
-
-/// The results of all rules.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Counts>", into = "Vec<Counts>")]
-pub struct RuleCounts(Box<[Counts; CODES]>);
-
-impl Default for RuleCounts {
-    fn default() -> RuleCounts {
-        RuleCounts(Box::new([Counts::default(); CODES]))
-    }
-}
-
-impl From<RuleCounts> for Vec<Counts> {
-    fn from(counts: RuleCounts) -> Vec<Counts> {
-        counts.0.to_vec()
-    }
-}
-
-impl TryFrom<Vec<Counts>> for RuleCounts {
-    type Error = &'static str;
-
-    fn try_from(counts: Vec<Counts>) -> Result<RuleCounts, &'static str> {
-        counts.try_into().map(RuleCounts).map_err(|_| "counts of more or of fewer rules")
-    }
-}
-
-impl RuleCounts {
-    /// The results of one rule.
-    pub fn of(&self, rule: &Rule) -> Counts {
-        self.0.get(rule.code.index()).copied().unwrap_or_default()
-    }
-
-    /// Adds other counts.
-    pub fn add(&mut self, other: &RuleCounts) {
-        for (counts, more) in self.0.iter_mut().zip(&*other.0) {
-            counts.passed += more.passed;
-            counts.failed += more.failed;
-            counts.inconclusive += more.inconclusive;
-        }
-    }
-
-    #[inline]
-    fn count(&mut self, rule: &Rule) -> &mut Counts {
-        &mut self.0[rule.code.index()]
-    }
-}
+use crate::kit::{
+    Counts, Evidence, Finding, LeftOut, Mark, Rule, RuleCounts, Severities, Severity, Sink, Span,
+    Verdict,
+};
 
 /// Counts passes, and keeps findings.
 pub struct RuleResults {
     counts: RuleCounts,
     /// Findings since the end of the last message, up to `most` of a kind.
     pub findings: Vec<Finding>,
-    /// The number of verdicts on each rule since then.
-    found: Vec<(&'static Rule, Verdict, u64)>,
+    /// All findings since then, by rule and verdict.
+    found: Vec<LeftOut>,
     /// Findings of one rule and verdict that are kept.
     most: u64,
     severities: Severities,
@@ -105,12 +49,10 @@ impl RuleResults {
         RuleResults { most: u64::MAX, ..self }
     }
 
-    /// How many findings were not kept since the last message ended, by rule and verdict.
-    pub fn left_out(&self) -> impl Iterator<Item = (&'static Rule, Verdict, u64)> {
-        let left_out = |&(rule, verdict, times): &(_, _, u64)| {
-            (times > self.most).then(|| (rule, verdict, times - self.most))
-        };
-        self.found.iter().filter_map(left_out)
+    /// The findings that were not kept since the last message ended.
+    pub fn left_out(&self) -> impl Iterator<Item = LeftOut> {
+        let over = self.found.iter().filter(|found| found.times > self.most);
+        over.map(|found| LeftOut { times: found.times - self.most, ..*found })
     }
 
     /// Whether there are findings since the end of the last message, kept or not.
@@ -145,14 +87,9 @@ impl RuleResults {
         self.counts.add(counts);
     }
 
-    #[inline]
-    fn count(&mut self, rule: &Rule) -> &mut Counts {
-        self.counts.count(rule)
-    }
-
     /// The severity of a finding with this verdict.
     pub fn severity(&self, rule: &Rule, verdict: Verdict) -> Severity {
-        if verdict == Verdict::Note { Severity::Note } else { self.severities.of(rule) }
+        verdict.severity(self.severities.of(rule))
     }
 
     /// The verdict on a breach by an earlier message, if that has its own evidence.
@@ -177,27 +114,19 @@ impl RuleResults {
 
     /// So many inconclusive results of a rule are proven after all.
     pub fn prove(&mut self, rule: &Rule, times: u64) {
-        let counts = self.count(rule);
-        let times = times.min(counts.inconclusive);
-        counts.inconclusive -= times;
-        counts.failed += times;
+        self.counts.of_mut(rule).prove(times);
     }
 
-    /// Counts a breach with this verdict.
-    pub fn count_broken(&mut self, rule: &'static Rule, verdict: Verdict) {
-        let counts = self.count(rule);
-        match verdict {
-            Verdict::Fail => counts.failed += 1,
-            Verdict::Inconclusive => counts.inconclusive += 1,
-            Verdict::Note => {}
-        }
+    /// Counts findings with this verdict, which are not kept.
+    pub fn count(&mut self, rule: &Rule, verdict: Verdict, times: u64) {
+        self.counts.of_mut(rule).count(verdict, times);
     }
 
     /// Counts a breach. Returns its verdict if the finding should be kept.
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> Option<Verdict> {
         let verdict = self.verdict(rule, recalled);
-        self.count_broken(rule, verdict);
+        self.count(rule, verdict, 1);
         self.has_room(rule, verdict).then_some(verdict)
     }
 
@@ -218,7 +147,7 @@ impl RuleResults {
         mark: Option<Mark>,
         detail: impl FnOnce() -> String,
     ) {
-        self.count(rule).passed += 1;
+        self.count(rule, Verdict::Note, 1);
         if self.has_room(rule, Verdict::Note) {
             let note = Finding::of(rule, (Verdict::Note, Severity::Note), span, detail());
             self.findings.push(Finding { mark, ..note });
@@ -228,18 +157,9 @@ impl RuleResults {
     /// Counts a finding. Returns whether to keep it, since a message may have as many as it has
     /// bytes.
     fn has_room(&mut self, rule: &'static Rule, verdict: Verdict) -> bool {
-        let same =
-            |found: &&mut (&Rule, Verdict, u64)| found.0.code == rule.code && found.1 == verdict;
-        let times = match self.found.iter_mut().find(same) {
-            Some((.., times)) => {
-                *times += 1;
-                *times
-            }
-            None => {
-                self.found.push((rule, verdict, 1));
-                1
-            }
-        };
+        let severity = self.severity(rule, verdict);
+        let found = LeftOut { rule, verdict, severity, side: None, times: 1 };
+        let times = found.add_to(&mut self.found, 0);
         times <= self.most
     }
 }
@@ -254,7 +174,7 @@ impl Sink for RuleResults {
         detail: impl FnOnce() -> String,
     ) {
         if ok {
-            self.count(rule).passed += 1;
+            self.counts.of_mut(rule).passed += 1;
         } else {
             if let Some(verdict) = self.broken(rule, None) {
                 let result = (verdict, self.severities.of(rule));
@@ -265,7 +185,7 @@ impl Sink for RuleResults {
 
     #[inline]
     fn kept(&mut self, rule: &'static Rule, times: u32) {
-        self.count(rule).passed += u64::from(times);
+        self.counts.of_mut(rule).passed += u64::from(times);
     }
 
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
@@ -281,7 +201,7 @@ impl Sink for RuleResults {
         detail: impl FnOnce() -> String,
     ) {
         if ok {
-            self.count(rule).passed += 1;
+            self.counts.of_mut(rule).passed += 1;
             return;
         }
         if let Some(verdict) = self.broken(rule, Some(evidence)) {
@@ -311,9 +231,7 @@ mod tests {
     #[test]
     fn of_a_message_each_rule_keeps_a_bounded_number_of_findings() {
         let left_out = |results: &RuleResults| {
-            Vec::from_iter(
-                results.left_out().map(|(rule, verdict, times)| (rule.code, verdict, times)),
-            )
+            Vec::from_iter(results.left_out().map(|it| (it.rule.code, it.verdict, it.times)))
         };
         for (mut results, kept) in
             [(RuleResults::default(), 1000), (RuleResults::default().keeping_all(), 3000)]

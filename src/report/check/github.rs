@@ -60,19 +60,19 @@ pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity)
     for Unreadable { file, why } in unreadable {
         put(&mut out, format_args!("| {} | {} | | | | |\n", cell(file), cell(why)));
     }
-    let broken = |outcome: &&Outcome| outcome.rules.iter().any(|it| it.failed > 0);
+    let broken = |outcome: &&Outcome| outcome.rules.iter().any(|it| it.counts.failed > 0);
     if outcomes.iter().any(|outcome| broken(&outcome)) {
         out.push_str("\n| rule | severity | times | capture | first |\n|---|---|--:|---|---|\n");
     }
     for outcome in outcomes {
-        for rule_outcome in outcome.rules.iter().filter(|it| it.failed > 0) {
+        for rule_outcome in outcome.rules.iter().filter(|it| it.counts.failed > 0) {
             let first =
                 outcome.findings.iter().find(|found| found.rule.code == rule_outcome.rule.code);
             let first = first.map_or(String::new(), |found| cell(&outcome.line(found)));
             let (code, slug) = (rule_outcome.rule.code, rule_outcome.rule.slug);
             let (severity, name) =
                 (rule_outcome.severity.name(), cell(&outcome.captures.join(", ")));
-            let times = rule_outcome.failed;
+            let times = rule_outcome.counts.failed;
             put(
                 &mut out,
                 format_args!("| {code} {slug} | {severity} | {times} | {name} | {first} |\n"),

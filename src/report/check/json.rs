@@ -94,9 +94,9 @@ pub fn write(
         severity: rule_outcome.severity.name(),
         who: rule_outcome.rule.who.name(),
         verdict: rule_outcome.status().name(),
-        passed: rule_outcome.passed,
-        failed: rule_outcome.failed,
-        inconclusive: rule_outcome.inconclusive,
+        passed: rule_outcome.counts.passed,
+        failed: rule_outcome.counts.failed,
+        inconclusive: rule_outcome.counts.inconclusive,
         in_baseline: rule_outcome.in_baseline,
         missing: rule_outcome.missing,
     });

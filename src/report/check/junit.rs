@@ -168,8 +168,11 @@ impl Case<'_> {
 fn came(outcome: &Outcome, rule_outcome: &RuleOutcome, least: Severity) -> CaseResult {
     match rule_outcome.status() {
         RuleStatus::Fail if rule_outcome.severity >= least => {
-            let times = if rule_outcome.failed == 1 { "time" } else { "times" };
-            let why = format!("broken {} {times}: {}", rule_outcome.failed, rule_outcome.rule.asks);
+            let times = if rule_outcome.counts.failed == 1 { "time" } else { "times" };
+            let why = format!(
+                "broken {} {times}: {}",
+                rule_outcome.counts.failed, rule_outcome.rule.asks
+            );
             CaseResult::Failure(
                 why,
                 format!("{}{}", findings(outcome, rule_outcome), cited(rule_outcome)),
@@ -178,7 +181,7 @@ fn came(outcome: &Outcome, rule_outcome: &RuleOutcome, least: Severity) -> CaseR
         RuleStatus::Fail | RuleStatus::Pass => CaseResult::Success(findings(outcome, rule_outcome)),
         RuleStatus::Inconclusive => CaseResult::Skipped(format!(
             "inconclusive: what is missing from the capture could explain each of {} occasions",
-            rule_outcome.inconclusive
+            rule_outcome.counts.inconclusive
         )),
         RuleStatus::NotExercised if rule_outcome.missing > 0 => {
             CaseResult::Failure("required, and not exercised".to_owned(), String::new())

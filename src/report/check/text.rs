@@ -206,9 +206,9 @@ fn wide_table<'r>(rules: impl Iterator<Item = &'r RuleOutcome>, style: &Style, o
                 rule_outcome.rule.slug,
                 rule_outcome.severity.name(),
                 style.text.paint.text(tone_of(rule_outcome.status()), verdict),
-                rule_outcome.passed,
-                rule_outcome.failed,
-                rule_outcome.inconclusive
+                rule_outcome.counts.passed,
+                rule_outcome.counts.failed,
+                rule_outcome.counts.inconclusive
             ),
         );
     }
@@ -236,7 +236,8 @@ fn narrow_table(rules: &[&RuleOutcome], terminal: usize, paint: Paint, out: &mut
     ];
     let mut table = TextTable::new(columns, Some(terminal));
     let cells = |it: &&RuleOutcome| {
-        let counts = [it.passed, it.failed, it.inconclusive].map(|count| count.to_string());
+        let counts = [it.counts.passed, it.counts.failed, it.counts.inconclusive]
+            .map(|count| count.to_string());
         let verdict = it.status().name().replace('_', " ");
         let names = [&it.rule.code.to_string(), it.rule.slug, it.severity.name(), &verdict];
         let mut cells = Vec::from_iter(names.map(str::to_owned));

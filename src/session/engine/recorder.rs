@@ -6,7 +6,7 @@ mod sink;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Blind, CODES, Evidence, Mark, Message, Payload, Purpose, Reply, Role, Rule, RuleCounts,
+    Blind, Evidence, LeftOut, Mark, Message, Payload, Purpose, Reply, Role, Rule, RuleCounts,
     RuleResults, Sending, Side, Sink, Time, Tree, Verdict,
 };
 use dissectors::ledger::Loads;
@@ -18,11 +18,11 @@ use crate::flows::{Asked, ExchangeEffect, Exchanges, FlowMut, FlowRow, MessageCo
 use crate::message::MessageRef;
 use crate::session::{
     Batch, Checked, DatagramEvent, Datagrams, EventOrder, FileEvent, Findings, FlowContext,
-    IcmpEvent, LeftOut, Needs, Options, PassedRule, Requests, Traffic, UnansweredRequest,
+    IcmpEvent, Needs, Options, PassedRule, Requests, Traffic, UnansweredRequest,
 };
 
 /// Maximum number of findings per rule and verdict with a text, if not all have one.
-const IN_WORDS: u32 = RuleResults::MOST as u32;
+const IN_WORDS: u64 = RuleResults::MOST;
 
 /// Keeps the fields of the current message, or drops them.
 pub(super) trait FieldSink: Sink {
@@ -75,8 +75,6 @@ pub(super) struct Recorder<F> {
     responds: bool,
     /// What servers say of themselves matters until then, since lists were requested with a filter.
     described_until: Time,
-    /// The number of findings with a text, by rule and verdict.
-    in_words: Box<[[u32; 3]; CODES]>,
 }
 
 impl<F: FieldSink> Recorder<F> {
@@ -104,7 +102,6 @@ impl<F: FieldSink> Recorder<F> {
             traffic: needs.traffic.map(|most| Box::new(traffic(most))),
             responds: false,
             described_until: Time(i64::MIN),
-            in_words: Box::new([[0; 3]; CODES]),
         }
     }
 
@@ -343,7 +340,7 @@ impl<F: FieldSink> Recorder<F> {
             }
         };
         if !is_wanted {
-            self.results.count_broken(rule, verdict);
+            self.results.count(rule, verdict, 1);
         }
         is_wanted
     }
@@ -369,23 +366,13 @@ impl<F: FieldSink> Recorder<F> {
 
     /// Whether a finding needs a text; counts it if not.
     fn needs_text(&mut self, rule: &'static Rule, verdict: Verdict, side: Option<Side>) -> bool {
-        let count = &mut self.in_words[rule.code.index()][verdict as usize];
-        if *count < IN_WORDS || self.needs.findings == (Findings::All { in_words: true }) {
-            *count = count.saturating_add(1);
-            return true;
+        let in_words = self.results.counts(rule).of(verdict) < IN_WORDS
+            || self.needs.findings == (Findings::All { in_words: true });
+        if !in_words {
+            let severity = self.results.severity(rule, verdict);
+            self.batch.leave_out(LeftOut { rule, verdict, severity, side, times: 1 });
         }
-        let same = |it: &&mut LeftOut| {
-            it.rule.code == rule.code && it.verdict == verdict && it.side == side
-        };
-        match self.batch.left_out_now().iter_mut().find(same) {
-            Some(left_out) => left_out.times += 1,
-            None => {
-                let severity = self.results.severity(rule, verdict);
-                let left_out = LeftOut { rule, verdict, severity, side, times: 1 };
-                self.batch.found().left_out.push(left_out);
-            }
-        }
-        false
+        in_words
     }
 
     /// Counts a message for the capture, unless it is a duplicate.
@@ -414,7 +401,7 @@ impl<F: FieldSink> Recorder<F> {
         if self.is_ruled_out {
             return false;
         }
-        let left_out = Vec::from_iter(LeftOut::each_of(&self.results));
+        let left_out = Vec::from_iter(self.results.left_out());
         let findings = &self.results.findings;
         filter.filter.matches(&MessageRef {
             protocol: context.protocol,

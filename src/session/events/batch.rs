@@ -389,15 +389,15 @@ impl Batch {
     #[cold]
     pub(in crate::session) fn take_found(&mut self, results: &mut RuleResults) {
         let found = self.found();
-        found.left_out.extend(LeftOut::each_of(results));
+        found.left_out.extend(results.left_out());
         found.findings.append(&mut results.findings);
         results.clear();
     }
 
-    /// The findings without a text since the last record.
-    pub(in crate::session) fn left_out_now(&mut self) -> &mut [LeftOut] {
+    /// Adds findings without a text.
+    pub(in crate::session) fn leave_out(&mut self, left_out: LeftOut) {
         let start = self.details.last().map_or(0, |last| last.left_out.end);
-        self.found.left_out.get_mut(start as usize..).unwrap_or_default()
+        left_out.add_to(&mut self.found().left_out, start as usize);
     }
 
     /// The passes since the last record.

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use dissectors::kit::{Code, Map, Role, Severity, Verdict};
+use dissectors::kit::{Map, Role, Severity, Verdict};
 
 use super::{Style, faint, hex, tone};
-use crate::check::{Outcome, Party, ReportedFinding, RuleOutcome};
+use crate::check::{Outcome, Party, ReportedFinding, RuleOutcome, Tally};
 use crate::report::TimeFormatter;
 use crate::report::check::put;
 use crate::text::{escaped, grouped, hanging};
@@ -48,11 +48,10 @@ impl<'o> FindingGroup<'o> {
         for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
             kept.entry((Reverse(found.severity), found.rule.code)).or_default().push(found);
         }
-        let counts = outcome.parties.by_rule();
         let group =
             |((severity, code), found): ((Reverse<Severity>, _), Vec<&'o ReportedFinding>)| {
                 let rule_outcome = outcome.rules.iter().find(|it| it.rule.code == code)?;
-                let mut parties = by_party(rule_outcome, severity.0, &found, &counts);
+                let mut parties = by_party(rule_outcome, severity.0, &found, &outcome.tally);
                 let first =
                     parties.iter().filter(|by| !by.found.is_empty()).min_by_key(|by| by.rank());
                 let first = first.and_then(|by| by.found.first().copied());
@@ -212,7 +211,7 @@ fn by_party<'o>(
     rule_outcome: &RuleOutcome,
     severity: Severity,
     found: &[&'o ReportedFinding],
-    counts: &BTreeMap<(Code, bool), Map<Party, u64>>,
+    tally: &Tally,
 ) -> Vec<ByParty<'o>> {
     let mut parties: Vec<ByParty<'_>> = Vec::new();
     let mut places: Map<Option<Party>, usize> = Map::default();
@@ -224,8 +223,9 @@ fn by_party<'o>(
         at
     };
     // A rule with severity note has its breaches among its notes.
-    for (is_note, weighs) in [(true, Severity::Note), (false, rule_outcome.severity)] {
-        let of_rule = counts.get(&(rule_outcome.rule.code, is_note)).filter(|_| weighs == severity);
+    let verdicts = [Verdict::Note, Verdict::Fail].into_iter();
+    for verdict in verdicts.filter(|it| it.severity(rule_outcome.severity) == severity) {
+        let of_rule = tally.parties().get(&(rule_outcome.rule.code, verdict));
         for (&party, count) in of_rule.into_iter().flatten() {
             let at = place(&mut parties, Some(party));
             parties[at].count += count;

@@ -65,7 +65,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
         if is_wanted {
             self.results.noted(rule, at, detail);
         } else {
-            self.results.kept(rule, 1);
+            self.results.count(rule, Verdict::Note, 1);
         }
     }
     fn recalled(
