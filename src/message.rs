@@ -1,11 +1,16 @@
 //! One message, as filters, tables, checks and reports see it.
 
+mod fields;
+mod value;
+
 use dissectors::Id;
 pub use dissectors::kit::LeftOut;
 use dissectors::kit::{
     Finding, Message, Node, Payload, Purpose, Reply, Rule, Side, TreeView, Verdict,
 };
+pub(crate) use fields::{FieldPath, Fields};
 use serde::{Deserialize, Serialize};
+pub use value::Value;
 
 /// A message with its fields and its results of rules. Of an earlier message, of one that is not decoded,
 /// or of a single datagram, only some of it is known.

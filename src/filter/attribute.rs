@@ -2,9 +2,8 @@
 
 use dissectors::kit::Transport;
 
-use super::literal::{Measure, Number};
-use super::value::Value;
-use crate::message::MessageRef;
+use super::literal::Measure;
+use crate::message::{MessageRef, Value};
 
 /// An attribute of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +86,7 @@ impl Attribute {
                 frames.any(|frame| see(count(frame)))
             }
             Attribute::Flow => see(count(payload.flow)),
-            Attribute::Time => see(Value::Time(payload.time.0)),
+            Attribute::Time => see(Value::Time(payload.time)),
             Attribute::Length => see(count(payload.sent())),
             Attribute::Request => reply.is_some_and(|reply| see(count(reply.request))),
             Attribute::ResponseTime => {
@@ -102,24 +101,24 @@ impl Attribute {
             }
             Attribute::CopyOf => subject.copy_of.is_some_and(|frame| see(count(frame))),
             Attribute::Protocol => {
-                subject.protocol.is_some_and(|id| see(Value::Word(id.info().id)))
+                subject.protocol.is_some_and(|id| see(Value::Name(id.info().id)))
             }
             Attribute::Message => {
-                subject.kind.is_some_and(|message| see(Value::Word(message.name)))
+                subject.kind.is_some_and(|message| see(Value::Name(message.name)))
             }
             Attribute::Rule => subject.checked.broken().any(|it| see(Value::Rule(it.rule.code))),
             Attribute::Severity => {
                 subject.checked.broken().any(|it| see(Value::Severity(it.severity)))
             }
-            Attribute::Udp => is_udp && see(Value::Word("udp")),
-            Attribute::Tcp => !is_udp && see(Value::Word("tcp")),
-            Attribute::Transport => see(Value::Word(if is_udp { "udp" } else { "tcp" })),
-            Attribute::From => see(Value::End(payload.from)),
-            Attribute::To => see(Value::End(payload.to)),
+            Attribute::Udp => is_udp && see(Value::Name("udp")),
+            Attribute::Tcp => !is_udp && see(Value::Name("tcp")),
+            Attribute::Transport => see(Value::Name(if is_udp { "udp" } else { "tcp" })),
+            Attribute::From => see(Value::Endpoint(payload.from)),
+            Attribute::To => see(Value::Endpoint(payload.to)),
             Attribute::Source => see(Value::Address(payload.from.ip())),
             Attribute::Destination => see(Value::Address(payload.to.ip())),
             Attribute::Address => ends.iter().any(|end| see(Value::Address(end.ip()))),
-            Attribute::Host => ends.iter().any(|end| see(Value::End(*end))),
+            Attribute::Host => ends.iter().any(|end| see(Value::Endpoint(*end))),
             Attribute::Port => ends.iter().any(|end| see(count(end.port()))),
             Attribute::SourcePort => see(count(payload.from.port())),
             Attribute::DestinationPort => see(count(payload.to.port())),
@@ -134,11 +133,11 @@ impl Attribute {
 }
 
 fn count<'v>(number: impl Into<u64>) -> Value<'v> {
-    Value::Number(Number::Whole(number.into().into()))
+    Value::Unsigned(number.into())
 }
 
 fn seconds<'v>(nanoseconds: i64) -> Value<'v> {
-    Value::Number(Number::Real(nanoseconds as f64 / 1e9))
+    Value::Seconds(nanoseconds as f64 / 1e9)
 }
 
 /// The type of its values.

@@ -5,11 +5,9 @@ use std::str::FromStr;
 
 use super::attribute::{ATTRIBUTES, Attribute};
 use super::evaluate;
-use super::literal::Number;
 use super::names::{self, Meanings};
 use super::syntax::written;
-use super::value::Value;
-use crate::message::MessageRef;
+use crate::message::{MessageRef, Value};
 
 /// A column of a table: a field of messages, or an attribute.
 #[derive(Clone)]
@@ -36,18 +34,18 @@ impl Column {
 
     /// Passes a message's values to `see`.
     pub fn values(&self, subject: &MessageRef<'_>, see: &mut dyn FnMut(&Value<'_>)) {
-        let number = |frame: u64| Value::Number(Number::Whole(frame.into()));
         match self.meanings.attribute {
             // The same value as in JSON.
-            Some((Attribute::Frame, _)) => return see(&number(subject.payload.frame)),
+            Some((Attribute::Frame, _)) => return see(&Value::Unsigned(subject.payload.frame)),
             Some((Attribute::Frames, _)) => {
                 let mut frames = Vec::new();
                 subject.payload.frames(&mut frames);
-                return frames.into_iter().for_each(|frame| see(&number(frame)));
+                return frames.into_iter().for_each(|frame| see(&Value::Unsigned(frame)));
             }
             _ => {}
         }
-        evaluate::values(&self.meanings, subject, &mut |value| {
+        let attribute = self.meanings.attribute.map(|(attribute, _)| attribute);
+        evaluate::each(attribute, &self.meanings.fields, subject, &mut |value, _| {
             see(&value);
             false
         });

@@ -12,7 +12,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::attribute::{Attribute, Sort};
 use super::error::FilterError;
 use super::literal::{Measure, Operand};
-use super::names::{self, Meanings, Source, Step};
+use super::names::{self, Meanings, Source};
 use super::syntax::{Comparison, Expression, FieldTest, Literal, Test, written};
 use crate::text::nearest;
 
@@ -390,7 +390,6 @@ fn suggestion(typed: &str, names: impl Iterator<Item = String>, command: &str) -
 /// Whether some values of a field can be compared in this way.
 fn is_comparable(predicate: &Predicate, field: &Source) -> bool {
     let mut kinds = field.kinds.iter();
-    let has_key = matches!(field.steps.last(), Some(Step::Key(_)));
     kinds.any(|&kind| {
         let suits = |operand: &Operand| match kind {
             // It is a text in JSON, but is compared with numbers.
@@ -400,8 +399,9 @@ fn is_comparable(predicate: &Predicate, field: &Source) -> bool {
             Kind::Text | Kind::Name | Kind::Char => operand.text.is_some(),
             Kind::Bytes => operand.bytes.is_some(),
             Kind::Endpoint | Kind::Endpoint6 => operand.network.is_some(),
-            // Its value is a text, which may be numeric.
-            Kind::Pair => has_key && (operand.text.is_some() || is_number(operand, field.measure)),
+            Kind::Pair => {
+                field.is_of_key() && (operand.text.is_some() || is_number(operand, field.measure))
+            }
             Kind::Group | Kind::List | Kind::Map => false,
         };
         let is_text = matches!(kind, Kind::Text | Kind::Name | Kind::Char | Kind::Pair);

@@ -2,15 +2,14 @@
 
 use std::cmp::Ordering;
 
-use dissectors::kit::{Kind, Message, Node as FieldNode, Place, TreeView};
+use dissectors::kit::Message;
 
 use super::attribute::Attribute;
 use super::compile::{Compiled, Node, Predicate};
 use super::literal::{Number, Operand};
-use super::names::{Meanings, Source, Step};
+use super::names::Source;
 use super::syntax::Comparison;
-use super::value::Value;
-use crate::message::MessageRef;
+use crate::message::{Fields, MessageRef, Value};
 
 impl Node {
     pub(super) fn matches(&self, subject: &MessageRef<'_>) -> bool {
@@ -60,9 +59,9 @@ struct SeenValues<'p> {
 }
 
 impl SeenValues<'_> {
-    /// Checks a value. Returns true if no other one matters.
-    fn see(&mut self, value: &Value<'_>) -> bool {
-        if let Some(is) = self.predicate.holds(value) {
+    /// Checks a value, which may be that of a key. Returns true if no other one matters.
+    fn see(&mut self, value: &Value<'_>, is_of_key: bool) -> bool {
+        if let Some(is) = self.predicate.holds(value, is_of_key) {
             self.any = true;
             self.hit |= is;
         }
@@ -70,29 +69,25 @@ impl SeenValues<'_> {
     }
 }
 
-/// Passes all values that a message has under a path to `see`.
-pub(super) fn values(
-    meanings: &Meanings,
-    subject: &MessageRef<'_>,
-    see: &mut dyn FnMut(Value<'_>) -> bool,
-) {
-    each(meanings.attribute.map(|(attribute, _)| attribute), &meanings.fields, subject, see);
-}
-
-/// Passes values to `see`, until that returns true.
-fn each(
+/// Passes values to `see`, until that returns true; with each, whether it is that of a key.
+pub(super) fn each(
     attribute: Option<Attribute>,
     fields: &[Source],
     subject: &MessageRef<'_>,
-    see: &mut dyn FnMut(Value<'_>) -> bool,
+    see: &mut dyn FnMut(Value<'_>, bool) -> bool,
 ) {
-    if attribute.is_some_and(|attribute| attribute.each_value(subject, see)) {
+    if attribute.is_some_and(|it| it.each_value(subject, &mut |value| see(value, false))) {
         return;
     }
     let (Some(message), Some(tree)) = (subject.kind, subject.tree) else { return };
-    let walk = Walk { tree, payload: subject.payload.bytes };
+    let known = Fields { tree, payload: subject.payload.bytes, with_framing: false };
     for field in fields.iter().filter(|field| std::ptr::eq(field.message, message)) {
-        if walk.below(None, &field.steps, see) {
+        let is_of_key = field.is_of_key();
+        let is_seen = known.each(&*field.steps, &mut |value| match value {
+            Value::Presence if is_of_key => see(Value::Text(b""), true),
+            value => see(value, is_of_key),
+        });
+        if is_seen {
             return;
         }
     }
@@ -139,7 +134,7 @@ impl Compiled {
             _ => {}
         }
         let mut seen = SeenValues { predicate: &self.predicate, any: false, hit: false };
-        let mut see = |value: Value<'_>| seen.see(&value);
+        let mut see = |value: Value<'_>, is_of_key| seen.see(&value, is_of_key);
         each(self.attribute, &self.fields, subject, &mut see);
         if self.is_none { seen.any && !seen.hit } else { seen.hit }
     }
@@ -147,22 +142,21 @@ impl Compiled {
 
 impl Predicate {
     /// Whether a value satisfies the condition; `None` if it cannot be compared.
-    fn holds(&self, value: &Value<'_>) -> Option<bool> {
+    fn holds(&self, value: &Value<'_>, is_of_key: bool) -> Option<bool> {
+        let compare =
+            |comparison, operand: &Operand| compare(comparison, value, operand, is_of_key);
         match self {
             Predicate::Present => Some(true),
-            Predicate::Compare(comparison, operand) => compare(*comparison, value, operand),
+            Predicate::Compare(comparison, operand) => compare(*comparison, operand),
             Predicate::In(set) => set.iter().fold(None, |is, (first, last)| {
                 let here = match last {
-                    None => compare(Comparison::Equal, value, first),
-                    Some(last) => compare(Comparison::GreaterOrEqual, value, first)
-                        .and_then(|is| Some(is && compare(Comparison::LessOrEqual, value, last)?)),
+                    None => compare(Comparison::Equal, first),
+                    Some(last) => compare(Comparison::GreaterOrEqual, first)
+                        .and_then(|is| Some(is && compare(Comparison::LessOrEqual, last)?)),
                 };
                 here.map_or(is, |here| Some(here || is.unwrap_or(false)))
             }),
-            Predicate::Matches(regex) => match value {
-                Value::Text(text) | Value::MapText(text) => Some(regex.is_match(text)),
-                _ => None,
-            },
+            Predicate::Matches(regex) => value.as_text().map(|text| regex.is_match(&text)),
             Predicate::Rules(codes) => match value {
                 Value::Rule(code) => Some(codes.contains(code)),
                 _ => None,
@@ -172,33 +166,32 @@ impl Predicate {
     }
 }
 
-fn compare(comparison: Comparison, value: &Value<'_>, operand: &Operand) -> Option<bool> {
+fn compare(
+    comparison: Comparison,
+    value: &Value<'_>,
+    operand: &Operand,
+    is_of_key: bool,
+) -> Option<bool> {
     if comparison == Comparison::Contains {
         return match value {
-            Value::Text(text) | Value::MapText(text) => {
-                Some(contains(text, operand.text.as_deref()?))
-            }
             Value::Bytes(bytes) => Some(contains(bytes, operand.bytes.as_deref()?)),
-            _ => None,
+            value => Some(contains(&value.as_text()?, operand.text.as_deref()?)),
         };
     }
-    let order = match value {
-        Value::Number(number) => number.compare(operand.number?)?,
-        Value::Id(id) => Number::Whole((*id).into()).compare(operand.number?)?,
+    let order = match *value {
+        Value::Text(text) if is_of_key && operand.text.is_none() => {
+            Number::read(std::str::from_utf8(text).ok()?.trim())?.compare(operand.number?)?
+        }
+        Value::Text(_) | Value::Name(_) | Value::Char(_) => {
+            (*value.as_text()?).cmp(operand.text.as_deref()?)
+        }
         Value::Flag(flag) => flag.cmp(&operand.flag?),
-        Value::Text(text) => (*text).cmp(operand.text.as_deref()?),
-        Value::MapText(text) => match operand.text.as_deref() {
-            Some(operand) => (*text).cmp(operand),
-            None => {
-                Number::read(std::str::from_utf8(text).ok()?.trim())?.compare(operand.number?)?
-            }
-        },
-        Value::Bytes(bytes) => (*bytes).cmp(operand.bytes.as_deref()?),
-        Value::Time(time) => time.cmp(&operand.time?),
+        Value::Bytes(bytes) => bytes.cmp(operand.bytes.as_deref()?),
+        Value::Time(time) => time.0.cmp(&operand.time?),
         Value::Severity(severity) => severity.cmp(&operand.severity?),
-        Value::End(end) => return Some(operand.network?.contains(*end)),
-        Value::Address(address) => return Some(operand.network?.has(*address)),
-        Value::Rule(_) | Value::Word(_) | Value::Presence => return None,
+        Value::Endpoint(end) => return Some(operand.network?.contains(end)),
+        Value::Address(address) => return Some(operand.network?.has(address)),
+        value => Number::of(&value)?.compare(operand.number?)?,
     };
     Some(match comparison {
         Comparison::Equal => order == Ordering::Equal,
@@ -213,100 +206,4 @@ fn compare(comparison: Comparison, value: &Value<'_>, operand: &Operand) -> Opti
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
-}
-
-/// The path to the values of a field.
-#[derive(Clone, Copy)]
-struct Walk<'a> {
-    tree: TreeView<'a>,
-    payload: &'a [u8],
-}
-
-impl<'a> Walk<'a> {
-    /// Passes the values at the end of the steps, from below a node, to `see`, until that returns true.
-    fn below(
-        self,
-        at: Option<usize>,
-        steps: &[Step],
-        see: &mut dyn FnMut(Value<'_>) -> bool,
-    ) -> bool {
-        let Some((step, rest)) = steps.split_first() else { return false };
-        let shown = |place: Place| match at {
-            None => place != Place::Framing,
-            Some(_) => place == Place::Fields,
-        };
-        self.tree.children(at).filter(|(_, node)| shown(node.field.place)).any(|(at, node)| {
-            match step {
-                Step::Field(name) => node.field.name == &**name && self.at(at, node, rest, see),
-                Step::Key(key) => node.field.kind == Kind::Pair && self.pair(at, key, see),
-            }
-        })
-    }
-
-    fn pair(self, at: usize, key: &[u8], see: &mut dyn FnMut(Value<'_>) -> bool) -> bool {
-        let Some((its_key, value)) = self.tree.pair_nodes(at) else { return false };
-        let its_key = self.tree.nodes.get(its_key).map(|node| self.tree.bytes(node, self.payload));
-        if its_key != Some(key) {
-            return false;
-        }
-        match value.and_then(|at| Some((at, self.tree.nodes.get(at)?))) {
-            Some((_, node)) if node.field.kind == Kind::Text => {
-                see(Value::MapText(self.tree.bytes(node, self.payload)))
-            }
-            Some((at, node)) => self.value(at, node, see),
-            None => see(Value::MapText(b"")),
-        }
-    }
-
-    fn at(
-        self,
-        at: usize,
-        node: &FieldNode,
-        steps: &[Step],
-        see: &mut dyn FnMut(Value<'_>) -> bool,
-    ) -> bool {
-        match node.field.kind {
-            Kind::List if steps.is_empty() => {
-                let mut elements = self.elements(at);
-                see(Value::Presence) || elements.any(|(at, element)| self.value(at, element, see))
-            }
-            Kind::List => self.elements(at).any(|(at, _)| self.below(Some(at), steps, see)),
-            Kind::Group | Kind::Map if steps.is_empty() => see(Value::Presence),
-            Kind::Group | Kind::Map => self.below(Some(at), steps, see),
-            _ if steps.is_empty() => self.value(at, node, see),
-            _ => false,
-        }
-    }
-
-    fn elements(self, at: usize) -> impl Iterator<Item = (usize, &'a FieldNode)> {
-        self.tree.children(Some(at)).filter(|(_, element)| element.field.place == Place::Fields)
-    }
-
-    fn value(self, at: usize, node: &FieldNode, see: &mut dyn FnMut(Value<'_>) -> bool) -> bool {
-        match node.field.kind {
-            Kind::Unsigned => see(Value::Number(Number::Whole(node.value.into()))),
-            Kind::Id => see(Value::Id(node.value)),
-            Kind::Signed => see(Value::Number(Number::Whole((node.value as i64).into()))),
-            Kind::Float => {
-                see(Value::Number(Number::Real(f32::from_bits(node.value as u32).into())))
-            }
-            Kind::Flag => see(Value::Flag(node.value != 0)),
-            Kind::Char => {
-                let mut utf8 = [0; 4];
-                let text = char::from(node.value as u8).encode_utf8(&mut utf8);
-                see(Value::Text(text.as_bytes()))
-            }
-            Kind::Text => see(Value::Text(self.tree.bytes(node, self.payload))),
-            Kind::Bytes => see(Value::Bytes(node.recorded(self.payload))),
-            Kind::Name => match self.tree.meaning(at, self.payload) {
-                Some(name) => see(Value::Text(name.as_bytes())),
-                None => see(Value::Number(Number::Whole(node.value.into()))),
-            },
-            Kind::Endpoint => see(Value::End(node.endpoint().into())),
-            Kind::Endpoint6 => {
-                node.endpoint6(self.payload).is_some_and(|end| see(Value::End(end.into())))
-            }
-            Kind::Group | Kind::List | Kind::Map | Kind::Pair => see(Value::Presence),
-        }
-    }
 }

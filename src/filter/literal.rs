@@ -8,26 +8,29 @@ use std::str::FromStr;
 use dissectors::kit::Severity;
 
 use super::syntax::Literal;
+use crate::message::Value;
 
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
+pub(super) enum Number {
     /// An integer.
     Whole(i128),
     /// Any other number.
     Real(f64),
 }
 
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Number::Whole(value) => value.fmt(f),
-            Number::Real(value) => value.fmt(f),
+impl Number {
+    /// A value that is a number.
+    pub(super) fn of(value: &Value<'_>) -> Option<Number> {
+        match *value {
+            Value::Unsigned(value) | Value::Id(value) => Some(Number::Whole(value.into())),
+            Value::Signed(value) => Some(Number::Whole(value.into())),
+            Value::Float(value) => Some(Number::Real(value.into())),
+            Value::Seconds(value) => Some(Number::Real(value)),
+            _ => None,
         }
     }
-}
 
-impl Number {
     /// Compares two numbers; `None` for NaN.
     pub(super) fn compare(self, other: Number) -> Option<Ordering> {
         match (self, other) {

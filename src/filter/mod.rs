@@ -13,7 +13,6 @@ mod literal;
 mod names;
 mod networks;
 mod syntax;
-mod value;
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,8 +32,6 @@ pub use literal::Network;
 pub use networks::{Networks, first_address};
 #[doc(hidden)]
 pub use syntax::Expression;
-#[doc(hidden)]
-pub use value::Value;
 
 /// A compiled filter. Clones share it.
 ///

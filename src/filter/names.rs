@@ -6,6 +6,7 @@ use dissectors::kit::{Field, Kind, Message};
 
 use super::attribute::{ATTRIBUTES, Attribute, Sort};
 use super::literal::Measure;
+use crate::message::FieldPath;
 use crate::text::nearest as nearest_of;
 
 /// Alternatives to filters by whether a request was answered.
@@ -21,6 +22,23 @@ pub(super) enum Step {
     Key(Box<[u8]>),
 }
 
+impl FieldPath for &[Step] {
+    fn is_end(self) -> bool {
+        self.is_empty()
+    }
+
+    fn after(self, name: &str) -> Option<Self> {
+        match self.split_first()? {
+            (Step::Field(field), rest) if **field == *name => Some(rest),
+            _ => None,
+        }
+    }
+
+    fn is_key(self, key: &[u8]) -> bool {
+        matches!(self, [Step::Key(its_key)] if **its_key == *key)
+    }
+}
+
 /// A field of one message.
 #[derive(Clone)]
 pub(super) struct Source {
@@ -32,6 +50,13 @@ pub(super) struct Source {
     pub(super) measure: Option<Measure>,
     /// It is a list, or inside one.
     pub(super) is_many: bool,
+}
+
+impl Source {
+    /// Whether it is the value of a key, a text which may be numeric.
+    pub(super) fn is_of_key(&self) -> bool {
+        matches!(self.steps.last(), Some(Step::Key(_)))
+    }
 }
 
 /// All meanings of a path.

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use dissectors::kit::Time;
-
-use crate::filter::{Column, Value};
+use crate::filter::Column;
+use crate::message::Value;
 use crate::report::clock::TimeFormatter;
 use crate::report::json::{Escaped, string};
 use crate::report::paint::Paint;
@@ -155,11 +154,9 @@ impl Report for Columns {
             column.values(&m.message, &mut |value| {
                 if !matches!(value, Value::Presence) {
                     cell.push_str(if cell.is_empty() { "" } else { "," });
-                    match value {
-                        Value::Text(text) | Value::MapText(text) => {
-                            cell.push_str(&from_wire(&decoded(text), layout));
-                        }
-                        value => text(value, m.digits, stamp, cell),
+                    match value.as_text() {
+                        Some(text) => cell.push_str(&from_wire(&decoded(&text), layout)),
+                        None => text(value, m.digits, stamp, cell),
                     }
                 }
             });
@@ -215,39 +212,34 @@ fn shown(cells: &[String]) -> Vec<Cow<'_, str>> {
 }
 
 fn text(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, cell: &mut String) {
-    let _ = match value {
-        Value::Number(number) => write!(cell, "{number}"),
-        Value::Id(id) => write!(cell, "{id}"),
-        Value::Flag(flag) => write!(cell, "{flag}"),
-        Value::Text(text) | Value::MapText(text) => {
-            cell.push_str(&decoded(text));
-            Ok(())
-        }
-        Value::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(cell, "{byte:02x}")),
-        Value::End(end) => write!(cell, "{end}"),
-        Value::Address(address) => write!(cell, "{address}"),
+    let _ = match *value {
+        // As filters compare it.
+        Value::Float(value) => write!(cell, "{}", f64::from(value)),
         Value::Time(time) => {
             let mut out = Vec::new();
-            stamp.whole(Time(*time), digits, &mut out);
+            stamp.whole(time, digits, &mut out);
             cell.push_str(&String::from_utf8_lossy(&out));
             Ok(())
         }
-        Value::Severity(severity) => write!(cell, "{}", severity.name()),
-        Value::Rule(code) => write!(cell, "{code}"),
-        Value::Word(word) => write!(cell, "{word}"),
-        Value::Presence => Ok(()),
+        value => write!(cell, "{value}"),
     };
 }
 
 fn json(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
     let mut cell = String::new();
     text(value, digits, stamp, &mut cell);
-    match value {
-        Value::Number(_) | Value::Flag(_) => out.extend_from_slice(cell.as_bytes()),
-        _ => {
-            out.push(b'"');
-            let _ = std::fmt::write(&mut Escaped(out), format_args!("{cell}"));
-            out.push(b'"');
-        }
+    let is_plain = matches!(
+        value,
+        Value::Unsigned(_)
+            | Value::Signed(_)
+            | Value::Float(_)
+            | Value::Seconds(_)
+            | Value::Flag(_)
+    );
+    if is_plain {
+        return out.extend_from_slice(cell.as_bytes());
     }
+    out.push(b'"');
+    let _ = std::fmt::write(&mut Escaped(out), format_args!("{cell}"));
+    out.push(b'"');
 }

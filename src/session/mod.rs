@@ -18,7 +18,7 @@ mod options;
 mod totals;
 
 pub use crate::flows::{ExchangeCounts, ExchangeEffect};
-pub use crate::message::{Checked, LeftOut, PassedRule};
+pub use crate::message::{Checked, LeftOut, PassedRule, Value};
 pub use crate::net::LinkTags;
 #[cfg(any(feature = "commands", feature = "tables"))]
 pub(crate) use drive::{Drive, Observer};
@@ -26,7 +26,7 @@ pub use engine::{Decoder, Partition};
 pub use events::{
     Batch, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Event, EventOrder, Events,
     FileEvent, FilePlace, Files, FlowContext, IcmpEvent, ListedServers, MessageEvent, Numbers,
-    UnansweredRequest, Value,
+    UnansweredRequest,
 };
 pub use merge::{EventDivider, EventPart, Merge, PartMerge};
 pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs, Passes};

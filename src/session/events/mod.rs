@@ -14,7 +14,6 @@ pub(super) use batch::StoredParts;
 pub use batch::{Batch, CheckedEvent, CrossFlow, Event, MessageEvent};
 pub use datagram_event::{DatagramEvent, DatagramHeaders};
 pub use event_order::{EventOrder, Numbers};
-pub use fields::Value;
 pub(super) use files::{Change, MOST_FILES};
 pub use files::{FileEvent, FilePlace, Files};
 pub use flow_context::FlowContext;
