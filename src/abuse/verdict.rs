@@ -181,6 +181,17 @@ struct AttackedPlace<'p> {
     target: &'p Target,
 }
 
+/// A network of which many hosts are flooded.
+struct Carpet {
+    /// The length of its prefix.
+    network: u8,
+    /// Its first address, and the port.
+    at: SocketAddr,
+    targets: Vec<SocketAddr>,
+    /// All their traffic.
+    target: Target,
+}
+
 impl Abuse {
     /// From when on traffic is an attack.
     pub(super) fn thresholds(&self) -> AbuseThresholds {
@@ -192,11 +203,11 @@ impl Abuse {
         let [flooded, reflecting] = self.ruled();
         let mut attacks: Vec<Attack> = Vec::new();
         let mut within: Set<SocketAddr> = Set::default();
-        for (net, at, targets, target) in self.carpets() {
+        for Carpet { network, at, targets, target } in self.carpets() {
             within.extend(&targets);
             let (kind, also) = kind_of(&target, [true, false]);
-            let place =
-                AttackedPlace { kind, also, at, targets, network: Some(net), target: &target };
+            let network = Some(network);
+            let place = AttackedPlace { kind, also, at, targets, network, target: &target };
             attacks.extend(self.attack(place));
         }
         for (targets, target) in self.hosts(&flooded) {
@@ -365,9 +376,8 @@ impl Abuse {
             && may_be_answers(target.most, target.port, target.sources.count_all(), repeats)
     }
 
-    /// Networks in which many hosts get requests on the same port, together at the rate of a flood:
-    /// prefix lengths, first addresses, hosts, and all their traffic.
-    fn carpets(&self) -> Vec<(u8, SocketAddr, Vec<SocketAddr>, Target)> {
+    /// Networks in which many hosts get requests on the same port, together at the rate of a flood.
+    fn carpets(&self) -> Vec<Carpet> {
         let lengths = self.setting.networks;
         let mut networks: BTreeMap<SocketAddr, Vec<SocketAddr>> = BTreeMap::new();
         self.servers.keys().for_each(|Socket(at)| {
@@ -393,9 +403,10 @@ impl Abuse {
             if timeline.most_within(window) < self.thresholds().flood() {
                 return None;
             }
-            let mut all = Target::default();
-            targets().for_each(|target| all.add(target));
-            Some((lengths[usize::from(at.is_ipv6())], at, hosts, all))
+            let mut target = Target::default();
+            targets().for_each(|other| target.add(other));
+            let network = lengths[usize::from(at.is_ipv6())];
+            Some(Carpet { network, at, targets: hosts, target })
         });
         carpets.collect()
     }

@@ -7,6 +7,7 @@ use dissectors::kit::{Counts, Rule, Severity, Time, Verdict};
 use dissectors::ledger::AttackOn;
 
 use super::{Baselined, ExchangeCounts, ReportedFinding, Tally};
+use crate::session::joined_spans;
 use crate::text::escaped;
 
 /// The result of a rule over a capture.
@@ -128,10 +129,7 @@ impl Outcome {
             let first = u32::try_from(sum.captures.len()).unwrap_or(u32::MAX);
             sum.captures.extend(other.captures);
             sum.packets += other.packets;
-            sum.span = match (sum.span, other.span) {
-                (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
-                (one, other) => one.or(other),
-            };
+            sum.span = joined_spans(sum.span, other.span);
             sum.messages += other.messages;
             sum.flows += other.flows;
             sum.requests.add(other.requests);

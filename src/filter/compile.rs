@@ -62,6 +62,20 @@ impl Node {
     }
 }
 
+impl Predicate {
+    /// Whether values with which its operands suit can be compared in this way: only some have an order.
+    fn suits(&self, is_ordered: bool, suits: impl Fn(&Operand) -> bool) -> bool {
+        match self {
+            Predicate::Compare(Comparison::Equal, operand) => suits(operand),
+            Predicate::Compare(_, operand) => is_ordered && suits(operand),
+            Predicate::In(set) => set.iter().all(|(first, last)| {
+                suits(first) && last.as_ref().is_none_or(|last| is_ordered && suits(last))
+            }),
+            _ => false,
+        }
+    }
+}
+
 impl Compiled {
     pub(super) fn has_fields(&self) -> bool {
         !self.fields.is_empty()
@@ -309,15 +323,8 @@ impl Compiler<'_> {
             Sort::Protocol | Sort::Message | Sort::Rule | Sort::Presence => false,
         };
         let is_ordered = !matches!(sort, Sort::Address | Sort::End);
-        match predicate {
-            Predicate::Compare(Comparison::Contains, _) | Predicate::Matches(_) => false,
-            Predicate::Compare(Comparison::Equal, operand) => suits(operand),
-            Predicate::Compare(_, operand) => is_ordered && suits(operand),
-            Predicate::In(set) => set.iter().all(|(first, last)| {
-                suits(first) && last.as_ref().is_none_or(|last| is_ordered && suits(last))
-            }),
-            _ => false,
-        }
+        let is_contained = matches!(predicate, Predicate::Compare(Comparison::Contains, _));
+        !is_contained && predicate.suits(is_ordered, suits)
     }
 
     fn unknown(&self) -> FilterError {
@@ -412,12 +419,7 @@ fn is_comparable(predicate: &Predicate, field: &Source) -> bool {
                 Kind::Bytes => operand.bytes.is_some(),
                 _ => is_text && operand.text.is_some(),
             },
-            Predicate::Compare(Comparison::Equal, operand) => suits(operand),
-            Predicate::Compare(_, operand) => is_ordered && suits(operand),
-            Predicate::In(set) => set.iter().all(|(first, last)| {
-                suits(first) && last.as_ref().is_none_or(|last| is_ordered && suits(last))
-            }),
-            _ => false,
+            _ => predicate.suits(is_ordered, suits),
         }
     })
 }

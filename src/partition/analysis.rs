@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dissectors::kit::Time;
 
 use super::BrokenBytes;
-use super::plan::Plan;
+use super::plan::{Plan, PlanEnd};
 use super::row::{FileRun, PartitionRow, RowKind};
 use crate::capture::Notice;
 use crate::session::{
@@ -60,7 +60,7 @@ impl Analysis {
 
     /// The capture has ended: moves to the last packet of all partitions.
     pub fn end(&mut self) {
-        let (packets, time, _) = self.plan.end();
+        let PlanEnd { packets, time, .. } = self.plan.end();
         self.decoder.go_to(packets, time);
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Survey;
 use super::pair::pair;
-use crate::session::{OtherTraffic, Partition, Totals};
+use crate::session::{OtherTraffic, Partition, Totals, joined_spans};
 use crate::text::escaped;
 
 /// All processes must be of one version.
@@ -20,6 +20,16 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn version<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let version = String::deserialize(from)?;
     if version == VERSION { Ok(version) } else { Err(D::Error::custom("another version")) }
+}
+
+/// The end of a capture.
+pub(super) struct PlanEnd {
+    /// The number of packets.
+    pub(super) packets: u64,
+    /// The time of the last one.
+    pub(super) time: Time,
+    /// Number of digits of a second in its time.
+    pub(super) digits: u8,
 }
 
 /// The information for all processes: the files, and the pairs of hosts that may use a supported protocol.
@@ -131,28 +141,24 @@ impl Plan {
         Some(place)
     }
 
-    /// The number of packets, and the time of the last one.
-    pub(super) fn end(&self) -> (u64, Time, u8) {
+    /// Where the capture ends.
+    pub(super) fn end(&self) -> PlanEnd {
         let packets = self.surveys.iter().map(|survey| survey.packets).sum();
         let lasts = self.surveys.iter().enumerate();
         let last = lasts.filter_map(|(at, it)| Some((it.last?.0, at, it.last?.1, it.digits))).max();
-        last.map_or((packets, Time(i64::MIN), 6), |(.., time, digits)| {
-            (packets, Time(time), digits)
-        })
+        let (time, digits) = last.map_or((i64::MIN, 6), |(.., time, digits)| (time, digits));
+        PlanEnd { packets, time: Time(time), digits }
     }
 
     /// Adds the totals that do not depend on messages.
     pub(super) fn complete(&self, totals: &mut Totals) {
-        (totals.packets, _, totals.digits) = self.end();
+        PlanEnd { packets: totals.packets, digits: totals.digits, .. } = self.end();
         // Partitions count only their own packets.
         (totals.bytes, totals.unknown_links, totals.unread) = Default::default();
         for survey in &self.surveys {
             totals.bytes += survey.bytes;
             totals.links.add(&survey.links);
-            totals.span = match (totals.span, survey.span.map(|span| span.map(Time))) {
-                (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
-                (one, other) => one.or(other),
-            };
+            totals.span = joined_spans(totals.span, survey.span.map(|span| span.map(Time)));
             totals.unknown_links += survey.unknown_links.0;
             totals.unknown_link = totals.unknown_link.or(survey.unknown_links.1);
             totals.unread.iter_mut().zip(&survey.unread).for_each(|(all, more)| *all += more);

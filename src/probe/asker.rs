@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use dissectors::kit::{Asking, Inquiry};
 
+use super::Outcome;
 use crate::spoken::{PacketMaker, Tape, is_pause};
 
 /// Maximum number of requests.
@@ -104,9 +105,10 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// How many requests there were, how many pieces of answers, and whether there was more to ask.
-    pub(super) fn counts(&self) -> (u32, u32, bool) {
-        (self.requests, self.answers, self.is_cut)
+    /// What came of it; `is_certain`: a missing answer is one.
+    pub(super) fn outcome(&self, is_certain: bool) -> Outcome {
+        let &Asker { requests, answers, is_cut, .. } = self;
+        Outcome { requests, answers, is_cut, is_certain }
     }
 
     /// Asks everything in datagrams, if the first question is answered, or if `insists`: a filter may let only

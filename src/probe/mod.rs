@@ -117,8 +117,7 @@ pub fn run(
     let mut asker = Asker::new(probe.timeout, tape, tell, stop);
     let unsent = |error| ProbeError::Unsent(probe.host, error);
     let is_certain = ask(probe, &mut asker).map_err(unsent)?;
-    let (requests, answers, is_cut) = asker.counts();
-    Ok(Outcome { requests, answers, is_cut, is_certain })
+    Ok(asker.outcome(is_certain))
 }
 
 /// Asks in each way, then at other ports. Returns whether a missing answer is one.

@@ -192,7 +192,7 @@ fn nft(filters: &[&FirewallFilter], name: &str) -> String {
     let (mut sets, mut rules) = (String::new(), String::new());
     for (filter, nth) in filters.iter().zip(1..) {
         let set = if nth == 1 { "sources".to_owned() } else { format!("sources{nth}") };
-        let (what, limit, is_by_source) = nft_rule(filter, &set);
+        let NftRule { what, limit, is_by_source } = nft_rule(filter, &set);
         if is_by_source {
             let kind = if filter.target.is_ipv4() { "ipv4_addr" } else { "ipv6_addr" };
             sets += &format!(
@@ -208,8 +208,18 @@ fn nft(filters: &[&FirewallFilter], name: &str) -> String {
     )
 }
 
-/// What a rule matches; the limit above which packets are dropped; and whether that is for each source, by this set.
-fn nft_rule(filter: &FirewallFilter, set: &str) -> (String, String, bool) {
+/// A rule of nftables.
+struct NftRule {
+    /// What it matches.
+    what: String,
+    /// The limit above which packets are dropped.
+    limit: String,
+    /// The limit is for each source.
+    is_by_source: bool,
+}
+
+/// The rule for a filter. `set`: the set of sources, if the limit is for each.
+fn nft_rule(filter: &FirewallFilter, set: &str) -> NftRule {
     let (ip, ttl) = match filter.target.ip() {
         IpAddr::V4(_) => ("ip", "ip ttl"),
         IpAddr::V6(_) => ("ip6", "ip6 hoplimit"),
@@ -244,10 +254,12 @@ fn nft_rule(filter: &FirewallFilter, set: &str) -> (String, String, bool) {
         }
         _ => None,
     };
-    match (by, filter.limit) {
-        (Some(by), Some(limit)) => (what, format!(" add @{set} {{ {by} {} }}", over(limit)), true),
-        (_, limit) => (what, limit.map_or(String::new(), |it| format!(" {}", over(it))), false),
-    }
+    let is_by_source = by.is_some();
+    let limit = match (by, filter.limit) {
+        (Some(by), Some(limit)) => format!(" add @{set} {{ {by} {} }}", over(limit)),
+        (_, limit) => limit.map_or(String::new(), |it| format!(" {}", over(it))),
+    };
+    NftRule { what, limit, is_by_source }
 }
 
 /// The longest name of a chain that iptables takes.

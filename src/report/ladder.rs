@@ -9,13 +9,11 @@ mod unanswered;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{
-    Map, Message, Payload, Purpose, Reply, Set, Severity, Time, Transport, Verdict,
-};
+use dissectors::kit::{Map, Message, Payload, Purpose, Reply, Set, Time, Transport};
 
 use super::NO_ANSWER;
 use crate::message::MessageRef;
-use crate::report::{Envelope, comment_parts};
+use crate::report::{Envelope, FindingText, comment_parts};
 use crate::session::{ExchangeEffect, IcmpEvent};
 use crate::text::escaped;
 
@@ -119,7 +117,7 @@ struct Arrow {
     icmp: bool,
     /// A retransmitted segment instead of a message.
     segment: bool,
-    findings: Vec<(Severity, Verdict, String)>,
+    findings: Vec<FindingText>,
 }
 
 impl Ladder {
@@ -376,10 +374,4 @@ impl Arrow {
 
 fn only(ports: &BTreeSet<u16>) -> Option<u16> {
     ports.first().copied().filter(|_| ports.len() == 1)
-}
-
-/// The severity of a finding: `error`, or `error?` if it is inconclusive.
-fn severity(severity: Severity, verdict: Verdict) -> String {
-    let mark = if verdict == Verdict::Inconclusive { "?" } else { "" };
-    format!("{}{mark}", severity.name())
 }

@@ -72,7 +72,7 @@ mod xdp;
 
 pub use clock::{TimeFormatter, TimeStyle};
 #[cfg(feature = "commands")]
-use text::parts as comment_parts;
+use text::{FindingText, parts as comment_parts};
 
 use std::fmt;
 

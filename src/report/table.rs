@@ -7,12 +7,12 @@ use super::markdown;
 use super::paint::{Paint, TextStyle};
 use super::put;
 use super::text_table::{TextColumn, TextTable};
-use crate::rows::{AnyRow, BoxedRow, Cell, Kind, Shown, Table};
+use crate::rows::{AnyRow, BoxedRow, Cell, Kind, Shown, ShownColumn, Table};
 use crate::text::{brief_span, escaped, grouped};
 
 /// The columns that people see of a table.
 pub struct PeopleTable {
-    columns: Vec<(usize, Kind, Shown)>,
+    columns: Vec<ShownColumn>,
 }
 
 impl PeopleTable {
@@ -26,23 +26,23 @@ impl PeopleTable {
         let mut all = PeopleTable::all(table);
         let is_nothing = |cell: Cell<'_>| matches!(cell, Cell::Absent | Cell::Integer(0));
         let is_empty = |at: usize| rows.iter().all(|row| is_nothing(row.cell(at)));
-        all.columns.retain(|(at, _, shown)| !(shown.is_rare && is_empty(*at)));
+        all.columns.retain(|column| !(column.shown.is_rare && is_empty(column.at)));
         all
     }
 
     /// How people see the columns.
     pub fn shown(&self) -> impl Iterator<Item = &Shown> {
-        self.columns.iter().map(|(_, _, shown)| shown)
+        self.columns.iter().map(|column| &column.shown)
     }
 
     /// The indices of the columns in their table.
     pub fn indices(&self) -> impl Iterator<Item = usize> {
-        self.columns.iter().map(|(at, ..)| *at)
+        self.columns.iter().map(|column| column.at)
     }
 
     /// Whether each column is aligned to the right.
     pub fn are_numbers(&self) -> impl Iterator<Item = bool> {
-        self.columns.iter().map(|(_, kind, shown)| kind.is_number() && !shown.is_left)
+        self.columns.iter().map(|column| column.kind.is_number() && !column.shown.is_left)
     }
 
     /// The columns, to be laid out.
@@ -58,8 +58,8 @@ impl PeopleTable {
 
     /// The widths of columns on a screen that is as wide as this; `None`: there is no room for it.
     pub fn on_screen(&self, width: usize, time: usize) -> Vec<Option<usize>> {
-        let usual = self.columns.iter().map(|(_, kind, shown)| {
-            shown.usual.unwrap_or(match kind {
+        let usual = self.columns.iter().map(|column| {
+            column.shown.usual.unwrap_or(match column.kind {
                 Kind::Count => 6,
                 Kind::Integer | Kind::Seconds => 7,
                 Kind::Time => time,
@@ -73,8 +73,7 @@ impl PeopleTable {
 
     /// The cells of a row as text.
     pub fn cells(&self, row: &dyn AnyRow<'_>, times: &mut PeopleTimes) -> Vec<String> {
-        let cell = |(at, kind, _): &(usize, Kind, Shown)| text(&row.people(*at), *kind, times);
-        self.columns.iter().map(cell).collect()
+        self.columns.iter().map(|it| text(&row.people(it.at), it.kind, times)).collect()
     }
 
     /// A whole table that is as wide as a terminal at most. `all`: the options that show all columns.

@@ -249,15 +249,34 @@ impl Report for Text {
     }
 }
 
+/// A finding in words.
+#[derive(Clone, Debug)]
+pub struct FindingText {
+    /// Its severity.
+    pub severity: Severity,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The rule, and what is wrong.
+    pub text: String,
+}
+
+impl FindingText {
+    /// `error`, or `error?` if it is inconclusive.
+    pub fn word(&self) -> String {
+        let mark = if self.verdict == Verdict::Inconclusive { "?" } else { "" };
+        format!("{}{mark}", self.severity.name())
+    }
+}
+
 /// The summary of a message, and its findings one by one.
-pub fn parts(m: &MessageRef<'_>) -> (String, Vec<(Severity, Verdict, String)>) {
+pub fn parts(m: &MessageRef<'_>) -> (String, Vec<FindingText>) {
     let mut out = Vec::new();
     summary::write(m, MessageView::of(m), &mut out);
     trim(&mut out);
     let findings = m.checked.findings.iter().map(|found| {
         let detail = crate::text::escaped(&found.detail);
         let text = format!("{} {}: {detail}", found.rule.code, found.rule.slug);
-        (found.severity, found.verdict, text)
+        FindingText { severity: found.severity, verdict: found.verdict, text }
     });
     (String::from_utf8_lossy(&out).into_owned(), findings.collect())
 }

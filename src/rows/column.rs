@@ -56,6 +56,17 @@ pub enum Part {
     People,
 }
 
+/// A column that people see.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownColumn {
+    /// Its index in the table.
+    pub at: usize,
+    /// The kind of its values.
+    pub kind: Kind,
+    /// How people see it.
+    pub shown: Shown,
+}
+
 /// How people see a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {

@@ -22,7 +22,7 @@ mod verdict;
 
 pub use cell::{Cell, Kind, WEIGHTS, weight};
 pub use client::Clients;
-pub use column::{Column, Heading, Importance, Part, Shown};
+pub use column::{Column, Heading, Importance, Part, Shown, ShownColumn};
 pub use conversation::{ConversationRow, Conversations};
 pub use finding::{FindingRow, Findings};
 pub use flow::{FlowLine, Flows};
@@ -209,12 +209,13 @@ impl Table {
     }
 
     /// The columns that people see, in their order.
-    pub fn for_people(self) -> Vec<(usize, Kind, Shown)> {
+    pub fn for_people(self) -> Vec<ShownColumn> {
         let all = self.headings().into_iter().enumerate();
-        let mut shown: Vec<_> =
-            all.filter_map(|(at, heading)| Some((at, heading.kind, heading.shown?))).collect();
-        shown.sort_by_key(|(_, _, shown)| shown.place);
-        shown
+        let shown =
+            |(at, Heading { kind, shown, .. })| Some(ShownColumn { at, kind, shown: shown? });
+        let mut columns: Vec<_> = all.filter_map(shown).collect();
+        columns.sort_by_key(|column| column.shown.place);
+        columns
     }
 
     /// The index of the column with this name or heading.

@@ -31,6 +31,7 @@ pub use events::{
 pub use merge::{EventDivider, EventPart, Merge, PartMerge};
 pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs, Passes};
 pub use options::Options;
+pub(crate) use totals::joined_spans;
 pub use totals::{
     CutPackets, HeardServer, Links, NamedTraffic, OtherHosts, OtherPairs, OtherTraffic, PROBE,
     PairTraffic, Port, RequestReview, Requests, STEAM_PORTS, Totals, Traffic, Unanswered,

@@ -7,7 +7,7 @@ use dissectors::kit::{Payload, Purpose};
 use crate::report::json::Json;
 use crate::rows::{CarryingPackets, MessageRow, PacketName, PacketPlaces};
 use crate::session::{MessageEvent, Value};
-use crate::summary::described::{each_listed, number};
+use crate::summary::described::{each_listed, first, number};
 
 impl MessageRow {
     /// Fills the row. `json`: writes the fields.
@@ -76,9 +76,9 @@ impl MessageRow {
         };
         self.challenge = m.field("challenge").and_then(whole);
         let paths = m.message().describes;
-        let first = |paths: &[&str]| paths.iter().find_map(|path| m.field(path));
-        let text = |paths: Option<&[&str]>| paths.and_then(first).map(|value| value.to_string());
-        let count = |paths: Option<&[&str]>| paths.and_then(first).and_then(number);
+        let value = |paths: Option<&[&str]>| first(m, paths?);
+        let text = |paths| value(paths).map(|value| value.to_string());
+        let count = |paths| value(paths).and_then(number);
         self.server_name = text(paths.map(|it| it.name));
         self.map = text(paths.map(|it| it.map));
         self.version = text(paths.map(|it| it.version));

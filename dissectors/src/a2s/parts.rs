@@ -4,6 +4,7 @@
 use super::kinds::ResponseKind;
 use super::layout::{self, Layout, Reason, SINGLE};
 use super::pending::{Notes, PendingRequest};
+use super::recent_responses::RepeatedPacket;
 use super::split::{
     self, AddResult, HeaderPlace, JoinedResponse, Repeat, SplitProperties, SplitResponse,
 };
@@ -124,7 +125,7 @@ fn evict_oldest<S: Sink>(
 /// only if it fits the pending request, and that request was sent after the first response; a
 /// request that was waiting then may have got this copy, and no other response is due.
 fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
-    let (layout, repeat, kind) =
+    let RepeatedPacket { layout, repeat, kind } =
         cx.conversation.done()?.repeated(payload.side, id, payload.bytes, payload.lost)?;
     let side = payload.side;
     let guarded = cx.conversation.has(Known::GUARDED);

@@ -28,6 +28,15 @@ struct RecentPacket {
     hash: Option<u64>,
 }
 
+/// What a packet repeats: a response that is complete.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct RepeatedPacket {
+    pub(super) layout: Layout,
+    pub(super) repeat: Repeat,
+    /// The message byte of the response.
+    pub(super) kind: u8,
+}
+
 impl RecentResponse {
     /// Whether this is its ID. Bit 31 belongs to the ID only in the GoldSrc layout.
     fn has(&self, id: u32) -> bool {
@@ -85,21 +94,20 @@ impl RecentResponses {
         })
     }
 
-    /// Which response with this ID a packet repeats: the layout and the message byte. One of two
-    /// copies may be cut: `lost`, if this one is.
+    /// Which response with this ID a packet repeats. One of two copies may be cut: `lost`, if this one is.
     pub(super) fn repeated(
         &self,
         side: Side,
         id: u32,
         bytes: &[u8],
         lost: bool,
-    ) -> Option<(Layout, Repeat, u8)> {
+    ) -> Option<RepeatedPacket> {
         let done = self.find(side, id)?;
         let number = SplitHeader::read(bytes, done.layout)?.number;
         let known = done.packets.iter().find(|packet| packet.number == number)?;
         let is_copy = lost || known.hash.is_none_or(|hash| hash == keyed_hash(bytes));
         let repeat = if is_copy { Repeat::Same } else { Repeat::Differs(number) };
-        Some((done.layout, repeat, done.kind))
+        Some(RepeatedPacket { layout: done.layout, repeat, kind: done.kind })
     }
 }
 
@@ -165,14 +173,15 @@ mod tests {
                     let Some(&(known, _, layout, count, text)) = known else { continue };
                     for number in 0..6 {
                         let repeated = done.repeated(side, id, &bytes(layout, known, number, text), false);
-                        let copy = (layout, Repeat::Same, text);
+                        let copy = RepeatedPacket { layout, repeat: Repeat::Same, kind: text };
                         prop_assert_eq!(repeated, (number < count).then_some(copy));
                     }
                 }
             }
             let Some(&(id, side, layout, 1.., text)) = model.last() else { return Ok(()) };
             let other = bytes(layout, id, 0, text ^ 1);
-            prop_assert_eq!(done.repeated(side, id, &other, false), Some((layout, Repeat::Differs(0), text)));
+            let differs = RepeatedPacket { layout, repeat: Repeat::Differs(0), kind: text };
+            prop_assert_eq!(done.repeated(side, id, &other, false), Some(differs));
             prop_assert!(!done.repeats(&set(side, &[other])));
         }
     }

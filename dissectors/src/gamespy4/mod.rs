@@ -488,9 +488,13 @@ fn answers<S: Sink>(
         }
         ResponseMatch::Nothing if !cx.flow.seen[payload.side.other().index()] => {
             let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
-            let response = (what, kind as u8, timestamp.value);
-            let given = summary.challenge.filter(|_| kind == PacketKind::Challenge);
-            rules::asked_of_another(response, given, evidence, payload.seen(), sink);
+            let response = rules::UnaskedResponse {
+                name: what,
+                kind: kind as u8,
+                timestamp: timestamp.value,
+                challenge: summary.challenge.filter(|_| kind == PacketKind::Challenge),
+            };
+            rules::asked_of_another(response, evidence, payload.seen(), sink);
             return false;
         }
         ResponseMatch::Nothing => {

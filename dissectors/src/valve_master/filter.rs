@@ -186,12 +186,23 @@ impl FilterCount {
     }
 }
 
-/// The open groups, each with its number of conditions and the number that is missing.
+/// A group whose conditions have not all come.
+#[derive(Clone, Copy, Default)]
+struct OpenGroup {
+    /// The number of its conditions.
+    taken: u32,
+    /// The number of those that have not come.
+    left: u32,
+    /// The pair that opened it.
+    at: Span,
+}
+
+/// The open groups.
 #[derive(Default)]
 struct Groups {
     /// DecodeContext from the first group on.
     counting: Option<FilterCount>,
-    open: [(u32, u32, Span); DEEPEST],
+    open: [OpenGroup; DEEPEST],
     depth: usize,
     /// A group would end before another one inside it.
     crossed: bool,
@@ -210,7 +221,7 @@ impl Groups {
             self.count();
         }
         if let (Some(taken), Some(group)) = (opens, self.open.get_mut(self.depth)) {
-            *group = (taken, taken, at);
+            *group = OpenGroup { taken, left: taken, at };
             self.depth += 1;
         }
         self.filled()
@@ -220,32 +231,32 @@ impl Groups {
     fn count(&mut self) {
         let innermost = self.depth.saturating_sub(1);
         let first = if self.counting == Some(FilterCount::Whole) { 0 } else { innermost };
-        for (_, left, _) in self.open.get_mut(first..self.depth).unwrap_or_default() {
-            *left = left.saturating_sub(1);
+        for group in self.open.get_mut(first..self.depth).unwrap_or_default() {
+            group.left = group.left.saturating_sub(1);
         }
     }
 
     /// The number of complete groups that end here. Each may complete the group around it.
     fn filled(&mut self) -> usize {
         let before = self.depth;
-        while let Some((_, 0, _)) = self.innermost() {
+        while self.innermost().is_some_and(|group| group.left == 0) {
             self.depth -= 1;
             if self.counting == Some(FilterCount::One) {
                 self.count();
             }
         }
         let open = self.open.get(..self.depth).unwrap_or_default();
-        self.crossed |= open.iter().any(|&(_, left, _)| left == 0);
+        self.crossed |= open.iter().any(|group| group.left == 0);
         before - self.depth
     }
 
-    fn innermost(&mut self) -> Option<&mut (u32, u32, Span)> {
-        self.open.get_mut(self.depth.checked_sub(1)?)
+    fn innermost(&self) -> Option<&OpenGroup> {
+        self.open.get(self.depth.checked_sub(1)?)
     }
 
     /// The innermost incomplete group at the end of the filter.
-    fn unfilled(&mut self) -> Option<Fault> {
-        let (taken, left, at) = *self.innermost()?;
+    fn unfilled(&self) -> Option<Fault> {
+        let &OpenGroup { taken, left, at } = self.innermost()?;
         let found = taken.saturating_sub(left);
         let s = if taken == 1 { "" } else { "s" };
         let what = format!("a group takes {taken} condition{s}, and has {found}");

@@ -106,8 +106,9 @@ impl<'a> Vectors<'a> {
         {
             add(&mut asked.rules, &message.checked);
             let vector = vector(&self.capture, &message, asked, shown);
-            let name = (message.protocol_name(), asked.message, message.name());
-            return self.write(name, &vector);
+            let (request, response) = (asked.message, message.name());
+            let name = format!("{}-{request}-{response}", message.protocol_name());
+            return self.write(&name, &vector);
         }
         if message.purpose().is_some_and(Purpose::is_request) {
             let mut rules = Rules::new();
@@ -139,14 +140,13 @@ impl<'a> Vectors<'a> {
         }))
     }
 
-    fn write(&mut self, name: (&str, &str, &str), vector: &Value) -> io::Result<()> {
+    fn write(&mut self, name: &str, vector: &Value) -> io::Result<()> {
         if self.written >= MOST {
             self.left_out += 1;
             return Ok(());
         }
         self.written += 1;
-        let (protocol, request, response) = name;
-        let name = format!("{:04}-{protocol}-{request}-{response}.json", self.written);
+        let name = format!("{:04}-{name}.json", self.written);
         let mut file = OutputFile::create(&self.args.output.join(name))?;
         serde_json::to_writer_pretty(&mut file, vector)?;
         file.write_all(b"\n")?;

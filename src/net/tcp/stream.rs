@@ -538,7 +538,7 @@ impl Direction {
             return;
         }
         held.rewinds += 1;
-        let (buffer, ..) = held.take_buffer();
+        let buffer = held.take_buffer();
         if buffer.len() > 0 {
             held.ahead.put_back(first, buffer);
         }

@@ -231,7 +231,7 @@ fn columns() -> serde_json::Value {
     };
     let table = |table: Table| {
         let headings = table.headings();
-        let columns = table.for_people().into_iter().filter_map(|(at, ..)| column(headings[at]));
+        let columns = table.for_people().into_iter().filter_map(|shown| column(headings[shown.at]));
         (table.name().to_owned(), columns.flat_map(with_notes).collect())
     };
     let tables = [Table::Servers, Table::Masters, Table::Clients, Table::Flows];

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Arrow, Ladder, LadderColumn};
+use crate::report::FindingText;
 use crate::report::clock::Clock;
 use crate::report::json;
 
@@ -38,8 +39,8 @@ fn object(step: &Arrow, clock: &mut Clock) -> Value {
     let findings: Vec<Value> = step
         .findings
         .iter()
-        .map(|(severity, verdict, what)| {
-            json!({ "severity": severity.name(), "verdict": verdict.name(), "text": what })
+        .map(|FindingText { severity, verdict, text }| {
+            json!({ "severity": severity.name(), "verdict": verdict.name(), "text": text })
         })
         .collect();
     let mut object = json!({

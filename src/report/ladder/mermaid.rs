@@ -1,6 +1,6 @@
 //! The ladder as a sequence diagram of Mermaid, which GitHub and GitLab draw in Markdown.
 
-use super::{Ladder, severity};
+use super::Ladder;
 use crate::report::clock::TimeFormatter;
 use crate::report::{put, to_text};
 
@@ -24,8 +24,8 @@ impl Ladder {
             stamp.seen(step.time);
             let line = plain(&format!("{time} {message} {details}"));
             put(out, format_args!("    p{from}{arrow}p{to}: {line}\n"));
-            for (weight, verdict, what) in &step.findings {
-                let (weight, what) = (severity(*weight, *verdict), plain(what));
+            for found in &step.findings {
+                let (weight, what) = (found.word(), plain(&found.text));
                 let (left, right) = (from.min(to), from.max(to));
                 put(out, format_args!("    Note over p{left},p{right}: {weight} {what}\n"));
             }

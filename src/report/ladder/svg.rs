@@ -2,7 +2,7 @@
 
 use dissectors::kit::Time;
 
-use super::{Arrow, ArrowText, Ladder, severity};
+use super::{Arrow, ArrowText, Ladder};
 use crate::report::clock::TimeFormatter;
 use crate::report::{put, to_text};
 use crate::text::{brief_span, shortened};
@@ -66,10 +66,10 @@ impl Ladder {
             let beside = LEFT + lanes + 14;
             let details = self.beside(step).svg();
             put(out, format_args!("<text x=\"{beside}\" y=\"{y}\">{details}</text>\n"));
-            for (weight, verdict, what) in &step.findings {
+            for found in &step.findings {
                 y += STEP;
-                let (class, word) = (weight.name(), severity(*weight, *verdict));
-                let what = xml(&shortened(what, TEXT));
+                let (class, word) = (found.severity.name(), found.word());
+                let what = xml(&shortened(&found.text, TEXT));
                 put(
                     out,
                     format_args!(

@@ -1,6 +1,6 @@
 //! The ladder for a terminal.
 
-use super::{Arrow, Ladder, severity};
+use super::{Arrow, Ladder};
 use crate::report::clock::TimeFormatter;
 use crate::report::paint::{Paint, Tone};
 use crate::text::shortened;
@@ -224,11 +224,11 @@ impl Ladder {
             parts.push((None, format!("  {details}")));
         }
         lines.push(LadderLine { step: Some(at), parts });
-        for (weight, verdict, what) in &step.findings {
+        for found in &step.findings {
             let empty: String = lanes.empty().into_iter().collect();
-            let text = format!("! {} {what}", severity(*weight, *verdict));
+            let text = format!("! {} {}", found.word(), found.text);
             let line = format!("{:1$}{empty}  {text}", "", lanes.before);
-            let tone = Tone::Finding(*weight, *verdict);
+            let tone = Tone::Finding(found.severity, found.verdict);
             let parts = vec![(Some(tone), shortened(&line, width).into_owned())];
             lines.push(LadderLine { step: Some(at), parts });
         }

@@ -3,6 +3,7 @@
 use dissectors::kit::Time;
 use dissectors::net_rules::{NET004, NET005};
 
+use super::packet_context::HeaderResult;
 use super::recorder::{FieldSink, Recorder};
 use super::recording::words;
 use super::{Recorded, Session};
@@ -49,15 +50,15 @@ impl Session {
                     matches!(event.kind, FragmentEventKind::Overlap { .. })
                 };
                 for event in self.fragment_events.extract_if(.., overlaps) {
-                    self.context.headers.push((&NET004, false, words(&event)));
+                    self.context.headers.push(HeaderResult::broken(&NET004, words(&event)));
                 }
             }
             self.fragment_events(recorder);
         }
         let Some(whole) = whole else { return };
-        self.context.headers.push((&NET005, true, String::new()));
+        self.context.headers.push(HeaderResult::kept(&NET005));
         if !whole.overlapped {
-            self.context.headers.push((&NET004, true, String::new()));
+            self.context.headers.push(HeaderResult::kept(&NET004));
         }
         if depth < NESTED_DATAGRAMS {
             let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);

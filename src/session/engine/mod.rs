@@ -42,7 +42,7 @@ use crate::flows::{FlowKey, FlowRow};
 use crate::net::packet::TcpFlags;
 use crate::net::{OtherIcmp, Outcome, UnreadLayer, WholeDatagram, decode, glance, ip_defrag};
 pub use decoder::Decoder;
-use packet_context::PacketContext;
+use packet_context::{HeaderResult, PacketContext};
 use recorder::{FieldSink, Recorder};
 use shard::Shard;
 pub use shard_range::Partition;
@@ -457,7 +457,7 @@ impl Session {
         if self.context.headers.is_empty() {
             return;
         }
-        for (rule, ok, detail) in std::mem::take(&mut self.context.headers) {
+        for HeaderResult { rule, ok, detail } in std::mem::take(&mut self.context.headers) {
             self.context.about_packet(rule, ok, time, recorder, || detail);
         }
     }

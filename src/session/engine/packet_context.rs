@@ -10,13 +10,33 @@ use crate::flows::FlowMut;
 use crate::net::{Defragmenter, Hosts, Malformed, Tunnels};
 use crate::session::{CutPackets, EventOrder, FlowContext, Links, Numbers, Options};
 
+/// The result of a rule about a packet's headers.
+pub(super) struct HeaderResult {
+    pub(super) rule: &'static Rule,
+    pub(super) ok: bool,
+    /// What is wrong, if it is broken.
+    pub(super) detail: String,
+}
+
+impl HeaderResult {
+    /// A rule that is kept.
+    pub(super) const fn kept(rule: &'static Rule) -> HeaderResult {
+        HeaderResult { rule, ok: true, detail: String::new() }
+    }
+
+    /// A rule that is broken.
+    pub(super) const fn broken(rule: &'static Rule, detail: String) -> HeaderResult {
+        HeaderResult { rule, ok: false, detail }
+    }
+}
+
 /// Context that all messages share: the current packet, the time, losses.
 pub(super) struct PacketContext {
     pub(super) options: Options,
     pub(super) defragmenter: Defragmenter,
     pub(super) pieces: Vec<Piece>,
     /// Results of rules about the current packet's headers, for the message in the packet.
-    pub(super) headers: Vec<(&'static Rule, bool, String)>,
+    pub(super) headers: Vec<HeaderResult>,
     /// Packets are missing between unknown hosts.
     pub(super) lossy: bool,
     /// Some of them from before the notice.
@@ -70,8 +90,8 @@ impl PacketContext {
     #[inline]
     pub(super) fn note(&mut self, note: Option<&Malformed>) {
         #[cold]
-        fn reported(note: &Malformed) -> (&'static Rule, bool, String) {
-            (&NET008, false, note.to_string())
+        fn reported(note: &Malformed) -> HeaderResult {
+            HeaderResult::broken(&NET008, note.to_string())
         }
         if let Some(note) = note {
             self.headers.push(reported(note));

@@ -7,6 +7,7 @@ use dissectors::net_rules::{
 
 use super::PacketContext;
 use super::Session;
+use super::packet_context::HeaderResult;
 use super::recorder::FieldSink;
 use super::recorder::Recorder;
 use crate::capture::Notice;
@@ -113,7 +114,9 @@ impl PacketContext {
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {
         let sums = checksum::verify(outcome);
         for (rule, verdict) in [(&NET002, sums.ipv4), (&NET003, sums.transport)] {
-            checked(verdict, |ok, detail| self.headers.push((rule, ok, detail())));
+            checked(verdict, |ok, detail| {
+                self.headers.push(HeaderResult { rule, ok, detail: detail() });
+            });
         }
     }
 

@@ -19,6 +19,7 @@ use super::PacketContext;
 use super::Recorded;
 use super::memory::Deadlines;
 use super::memory::Incomplete;
+use super::packet_context::HeaderResult;
 use super::recent::RecentDatagrams;
 use super::recent::SentDatagram;
 use super::recorder::FieldSink;
@@ -358,14 +359,14 @@ impl Shard {
         context.header_checksum(&datagram.headers, |ok, detail| {
             recorder.checked(&NET002, ok, whole, detail);
         });
-        let is_sound = !context.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
+        let is_sound = !context.headers.iter().any(|it| it.rule.code == NET008.code);
         if !payload.lost {
             recorder.checked(&NET013, true, whole, String::new);
         }
         if is_sound {
             recorder.checked(&NET008, true, whole, String::new);
         }
-        for (rule, ok, detail) in context.headers.drain(..) {
+        for HeaderResult { rule, ok, detail } in context.headers.drain(..) {
             recorder.checked(rule, ok, whole, || detail);
         }
         recorder.evidence(Evidence { complete, lost: payload.lost, ..facts.evidence() });

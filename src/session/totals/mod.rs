@@ -34,6 +34,14 @@ const NAMED: usize = 8;
 /// Number of ports.
 const PORTS: usize = 1 << 16;
 
+/// From the earlier beginning of two spans of time to the later end.
+pub(crate) fn joined_spans(one: Option<[Time; 2]>, other: Option<[Time; 2]>) -> Option<[Time; 2]> {
+    match (one, other) {
+        (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
+        (one, other) => one.or(other),
+    }
+}
+
 /// Totals of a session.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Totals {

@@ -85,14 +85,24 @@ fn exchange(
     Exchange { id, ..Exchange::new(&ELSEWHERE, name, 1 << (kind % 8), began, evidence) }
 }
 
+/// A response that no request of its flow waits for.
+pub(in crate::gamespy4) struct UnaskedResponse {
+    /// What a request for it is called.
+    pub(in crate::gamespy4) name: &'static str,
+    pub(in crate::gamespy4) kind: u8,
+    pub(in crate::gamespy4) timestamp: u32,
+    /// The challenge that it gives, if it is one.
+    pub(in crate::gamespy4) challenge: Option<i32>,
+}
+
 /// A response from a server that was never asked; another one may have been.
 pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
-    (name, kind, timestamp): (&'static str, u8, u32),
-    challenge: Option<i32>,
+    response: UnaskedResponse,
     evidence: Evidence,
     seen: SeenMessage,
     sink: &mut S,
 ) {
+    let UnaskedResponse { name, kind, timestamp, challenge } = response;
     let exchange = exchange(name, kind, timestamp, (seen.mark.time, evidence));
     let challenge = challenge.map(i32::cast_unsigned);
     let fact = CrossFlowEvent::Unasked(Exchange { challenge, ..exchange });

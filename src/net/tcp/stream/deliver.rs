@@ -153,7 +153,7 @@ impl Direction {
         let start = self.next.saturating_sub(held.unread() as u64);
         let first = self.next.saturating_sub(held.buffer.len() as u64);
         let limit = cx.budget.tighter(held.charged);
-        let (buffer, _, shown) = held.take_buffer();
+        let (shown, buffer) = (held.shown, held.take_buffer());
         let leftover = buffer.chunk(first).from(start);
         held.settle(cx.budget);
         if !leftover.bytes.is_empty() {

@@ -115,9 +115,9 @@ impl HeldBytes {
     }
 
     /// Takes the buffer; the caller drops its memory.
-    pub(super) fn take_buffer(&mut self) -> (Buffered, usize, usize) {
-        let buffer = std::mem::take(&mut self.buffer);
-        (buffer, std::mem::take(&mut self.read), std::mem::take(&mut self.shown))
+    pub(super) fn take_buffer(&mut self) -> Buffered {
+        (self.read, self.shown) = (0, 0);
+        std::mem::take(&mut self.buffer)
     }
 
     /// Drops consumed bytes once there are more of them than bytes to move.
