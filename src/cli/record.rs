@@ -26,7 +26,7 @@ pub struct RecordArgs {
     /// As pcapng; with -i, as pcap if the name does not end in .pcapng.
     #[arg(short, long, value_name = "FILE")]
     pub write: PathBuf,
-    /// Capture on this interface while COMMAND runs, through libpcap, which needs the right to capture
+    /// Capture on this interface while COMMAND runs, which needs the right to capture
     #[arg(short, long, value_name = "IFACE")]
     pub interface: Option<String>,
     /// With -i: only packets that match this libpcap filter

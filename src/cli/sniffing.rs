@@ -16,7 +16,7 @@ pub(super) const LIVE: &str = "Live capture";
 /// Options of live capture.
 #[derive(Args, Debug)]
 pub struct LiveArgs {
-    /// Capture on this interface, through libpcap, instead of reading files
+    /// Capture on this interface instead of reading files
     #[arg(help_heading = LIVE, short, long, value_name = "IFACE")]
     pub interface: Option<String>,
     /// List the interfaces

@@ -224,7 +224,7 @@ fn files_of(input: &InputArgs, name: Option<&str>) -> Vec<String> {
 /// Lists the network devices.
 ///
 /// # Errors
-/// libpcap is missing, or the output cannot be written.
+/// They cannot be listed, or the output cannot be written.
 pub fn interfaces(out: &mut dyn Write) -> Result<(), Failure> {
     out.write_all(live::interfaces()?.as_bytes())?;
     Ok(())

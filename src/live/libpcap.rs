@@ -1,6 +1,6 @@
 //! Loads libpcap on demand, so that gamewire builds and reads files without it.
 //!
-//! The only module that calls into the library, and so the only one of live capture with `unsafe`.
+//! The only module that calls into the library, and so the only one here with `unsafe`.
 //! Why it is sound: the signatures are those of `pcap/pcap.h`, unchanged since libpcap 1.5; a
 //! handle is used by one thread at a time, is closed once, and keeps the library loaded; memory of
 //! the library is copied, or borrowed from the handle until its next call.
@@ -12,6 +12,8 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::source::{Device, Opening, Raw, Refusal, Stats};
 
 /// The file names of the library; the second one is Debian's.
 const NAMES: &[&str] = if cfg!(target_os = "macos") {
@@ -118,58 +120,6 @@ pub(super) struct Library {
     functions: Functions,
     // Declared after the functions, so that it is dropped after them.
     _library: libloading::Library,
-}
-
-/// Why a device cannot be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// There is none of this name.
-    NoSuchDevice(String),
-    /// The user has no permission.
-    NoRight(String),
-    /// Any other error, as text from the library.
-    Other(String),
-}
-
-/// Options for opening a device.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Opening {
-    /// Bytes recorded of each packet.
-    pub(super) snaplen: i32,
-    /// Also capture packets that are addressed to other hosts.
-    pub(super) promiscuous: bool,
-    /// Size of the kernel's buffer in bytes.
-    pub(super) buffer: Option<i32>,
-    /// Milliseconds after which the kernel delivers packets at the latest.
-    pub(super) timeout: i32,
-}
-
-/// Counts since the device was opened. The library's numbers have 32 bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stats {
-    pub(super) received: u32,
-    pub(super) dropped: u32,
-    pub(super) dropped_by_interface: u32,
-}
-
-/// A packet, borrowed until the next call.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Raw<'a> {
-    /// Seconds since 1970, and microseconds or nanoseconds, depending on [`Handle::digits`].
-    pub(super) seconds: i64,
-    pub(super) fraction: i64,
-    pub(super) length: u32,
-    pub(super) data: &'a [u8],
-}
-
-/// A network device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Device {
-    pub(super) name: String,
-    pub(super) description: Option<String>,
-    pub(super) up: bool,
-    pub(super) running: bool,
-    pub(super) loopback: bool,
 }
 
 impl Library {

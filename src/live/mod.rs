@@ -1,4 +1,4 @@
-//! Live capture from a network device through libpcap.
+//! Live capture from a network device through libpcap, or on Linux without it.
 //!
 //! One thread takes packets from the device and never waits for the reader; packets that do not fit
 //! into the queue between the two are counted. Signals end the capture, request the counts, or reopen
@@ -11,10 +11,13 @@ mod file_filter;
 mod later;
 mod libpcap;
 pub(crate) mod outputs;
+#[cfg(target_os = "linux")]
+mod packet_socket;
 mod privileges;
 mod queue;
 pub(crate) mod sandbox;
 mod signals;
+mod source;
 mod write;
 
 use std::borrow::Cow;
@@ -30,9 +33,9 @@ use crate::text::escaped;
 use crate::why;
 use confined::Confined;
 use device_state::DeviceState;
-use libpcap::{Handle, Library, Opening, Refusal, Stats};
 use queue::{PacketQueue, QueuedBatch};
 use signals::Signals;
+use source::{Source, Stats};
 use write::{DeviceDescription, FileWriter};
 
 pub use file_filter::FileFilter;
@@ -41,6 +44,7 @@ pub use queue::QueueCounts;
 pub use sandbox::Confinement;
 pub use signals::StopSignals;
 pub(crate) use signals::is_ignored;
+pub use source::interfaces;
 pub use write::FilePlan;
 
 /// Maximum size of the packets that wait to be read, in bytes.
@@ -60,12 +64,13 @@ const ON_THE_WAY: i64 = 1_000_000_000;
 pub enum LiveError {
     /// The library is not installed.
     #[error(
-        "libpcap is not installed; live capture and capture filters need it: on Debian and Ubuntu `apt install libpcap0.8`, on Fedora `dnf install libpcap`, on Alpine `apk add libpcap`"
+        "libpcap is not installed; {} need it: on Debian and Ubuntu `apt install libpcap0.8`, on Fedora `dnf install libpcap`, on Alpine `apk add libpcap`",
+        if cfg!(target_os = "linux") { "capture filters (-f)" } else { "live capture and capture filters" }
     )]
     NoLibrary,
     /// A static program cannot load libraries.
     #[error(
-        "this build of gamewire is static and cannot load libpcap, which live capture and capture filters need: use the Debian package or the archive whose name ends in -linux-gnu; or read what another program captures: `tcpdump -i eth0 -U -w - | gamewire dissect -`"
+        "this build of gamewire is static and cannot load libpcap, which capture filters (-f) need: choose messages with --host, --port or -Y; or use the Debian package or the archive whose name ends in -linux-gnu; or read what another program filters: `tcpdump -i eth0 -U -w - udp | gamewire dissect -`"
     )]
     IsStatic,
     /// There is no such device.
@@ -246,15 +251,8 @@ impl Live {
     /// # Errors
     /// Any [`LiveError`].
     pub fn open(request: &CaptureRequest) -> Result<Live, LiveError> {
-        let library = Library::load().ok_or_else(LiveError::without_library)?;
-        let mut handle = device(&library, request)?;
-        if let Some(expression) = &request.filter {
-            let refused = |why| LiveError::Filter { expression: expression.clone(), why };
-            let mut filter = handle.compile(expression).map_err(refused)?;
-            handle.set_filter(&mut filter).map_err(refused)?;
-        }
-        let link = link_type(handle.link());
-        let digits = handle.digits();
+        let source = Source::open(request)?;
+        let (link, digits) = (source.link(), source.digits());
         let state = DeviceState::open(&request.interface);
         let interface = request.interface.clone();
         let snaplen = request.snaplen;
@@ -270,7 +268,7 @@ impl Live {
             let (queue, stopped) = (Arc::clone(&queue), Arc::clone(&stopped));
             let ending = signals.ending.clone();
             std::thread::spawn(move || {
-                capture(handle, state, &queue, [&stopped, &ending.stop]);
+                capture(source, state, &queue, [&stopped, &ending.stop]);
                 // In this thread, because the reader may be blocked in a write to its output.
                 ending.next_signal_leaves();
             })
@@ -425,42 +423,26 @@ fn ends_with_input(stop: Arc<AtomicBool>) {
     });
 }
 
-fn device(library: &Arc<Library>, request: &CaptureRequest) -> Result<Handle, LiveError> {
-    let number = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
-    let opening = Opening {
-        snaplen: number(request.snaplen),
-        promiscuous: request.promiscuous,
-        buffer: request.buffer.map(number),
-        timeout: HANDED_ON,
-    };
-    let device = request.interface.clone();
-    Handle::open(library, &request.interface, opening).map_err(|refusal| match refusal {
-        Refusal::NoSuchDevice(why) => LiveError::NoSuchDevice { device, why },
-        Refusal::NoRight(why) => LiveError::NoRight { device, why },
-        Refusal::Other(why) => LiveError::Device { device, why },
-    })
-}
-
 /// Takes packets from the device until it is stopped, or the device goes away.
 fn capture(
-    mut handle: Handle,
+    mut source: Source,
     mut state: DeviceState,
     queue: &PacketQueue,
     stops: [&AtomicBool; 2],
 ) {
-    let unit = if handle.digits() == 9 { 1 } else { 1000 };
+    let unit = if source.digits() == 9 { 1 } else { 1000 };
     let mut counted = Instant::now();
     loop {
         if stops.into_iter().any(|stop| stop.load(Ordering::Relaxed)) {
             break;
         }
-        match handle.next() {
+        match source.next() {
             Ok(Some(raw)) => {
                 let time = raw.seconds.saturating_mul(1_000_000_000);
                 let time = time.saturating_add(raw.fraction.saturating_mul(unit));
                 queue.push(time, raw.length, raw.data);
             }
-            Ok(None) => handle.wait(LONGEST_TURN.as_millis() as u16),
+            Ok(None) => source.wait(LONGEST_TURN.as_millis() as u16),
             Err(why) => {
                 queue.end(Some(why));
                 return;
@@ -468,7 +450,7 @@ fn capture(
         }
         if counted.elapsed() >= Duration::from_secs(1) {
             counted = Instant::now();
-            if let Some(stats) = stats(&mut handle, &mut state) {
+            if let Some(stats) = stats(&mut source, &mut state) {
                 queue.stats(stats);
             }
             if state.went_down() {
@@ -479,15 +461,15 @@ fn capture(
     if state.went_down() {
         queue.went_down();
     }
-    if let Some(stats) = stats(&mut handle, &mut state) {
+    if let Some(stats) = stats(&mut source, &mut state) {
         queue.stats(stats);
     }
     queue.end(None);
 }
 
 /// The counters of a device.
-fn stats(handle: &mut Handle, state: &mut DeviceState) -> Option<Stats> {
-    let mut stats = handle.stats()?;
+fn stats(source: &mut Source, state: &mut DeviceState) -> Option<Stats> {
+    let mut stats = source.stats()?;
     if cfg!(target_os = "linux") {
         // libpcap reads it from files that a confined process cannot open. The counter has 32 bits,
         // and may overflow.
@@ -501,54 +483,9 @@ fn now() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The link type in the numbering of capture files: the library has its own numbers for a few.
-fn link_type(number: i32) -> LinkType {
-    match number {
-        12 | 14 => LinkType::RAW,
-        number => LinkType(u16::try_from(number).unwrap_or(u16::MAX)),
-    }
-}
-
-/// The network devices, a line each.
-///
-/// # Errors
-/// The library is missing, or cannot list them.
-pub fn interfaces() -> Result<String, LiveError> {
-    let library = Library::load().ok_or_else(LiveError::without_library)?;
-    let devices = library.devices().map_err(LiveError::List)?;
-    let mut lines = String::new();
-    let width = devices.iter().map(|device| device.name.len()).max().unwrap_or(0);
-    for device in devices {
-        let state = match (device.up, device.running) {
-            (true, true) => "up, running",
-            (true, false) => "up",
-            (false, _) => "down",
-        };
-        let loopback = if device.loopback { ", loopback" } else { "" };
-        let name = escaped(&device.name).into_owned();
-        lines += &format!("{name:width$}  {state}{loopback}");
-        if let Some(description) = &device.description {
-            lines += &format!("  {}", escaped(description));
-        }
-        lines.push('\n');
-    }
-    if lines.is_empty() {
-        let why = "there is none, or you have no permission to capture; run gamewire as root";
-        return Err(LiveError::List(why.to_owned()));
-    }
-    Ok(lines)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_library_has_its_own_numbers_of_link_types() {
-        assert_eq!(link_type(12), LinkType::RAW);
-        assert_eq!(link_type(276), LinkType::LINUX_SLL2);
-        assert_eq!(link_type(-1), LinkType(u16::MAX));
-    }
 
     #[test]
     fn errors_name_a_remedy() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::sniffer::{Server, client, query};
+use crate::sniffer::{Server, client, only, query};
 use crate::support::gamewire;
 use crate::support::skip::skipped;
 
@@ -30,7 +30,8 @@ fn folder(name: &str) -> PathBuf {
 /// The program with these arguments, and traffic of this port alone.
 fn program(args: &[&str], port: u16) -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_gamewire"));
-    program.args(args).args(["-i", "lo", "-f", &format!("udp port {port}"), "--linger", "200ms"]);
+    program.args(args).args(["-i", "lo", "--linger", "200ms"]);
+    program.args(only(&format!("udp port {port}")));
     program.env(PORT, port.to_string());
     program
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::sniffer::{INFO_REQUEST, Server, Sniffer, client, query};
+use crate::sniffer::{INFO_REQUEST, Server, Sniffer, client, only, query};
 use crate::support::skip::skipped;
 use nix::pty::{Winsize, openpty};
 
@@ -269,7 +269,8 @@ fn view_draws_and_reads_keys_while_it_captures() {
     let terminal = openpty(Some(&size), None).unwrap();
     let server = Server::start();
     let mut command = Command::new(env!("CARGO_BIN_EXE_gamewire"));
-    command.args(["view", "-i", "lo", "-f", &format!("udp port {}", server.port), "--no-config"]);
+    command.args(["view", "-i", "lo", "--no-config"]);
+    command.args(only(&format!("udp port {}", server.port)));
     command.stdin(terminal.slave.try_clone().unwrap()).stdout(terminal.slave);
     command.stderr(Stdio::piped());
     let child = command.spawn().unwrap();

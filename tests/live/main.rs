@@ -16,3 +16,5 @@ mod rights;
 mod session;
 mod sniffer;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod without_libpcap;
