@@ -108,9 +108,8 @@ fn requests(file: &Path) -> (u32, Vec<(u32, Vec<u8>)>) {
 #[test]
 fn a_capture_works_without_libpcap_as_it_does_with_it() {
     let folder = folder("all-without");
-    let script = format!(
-        "{WITHOUT_LIBPCAP}=1 without $TESTS --test-threads 1 live:: rights:: around:: 2>&1"
-    );
+    let tests = "--test-threads 1 live:: rights:: around:: 2>&1";
+    let script = format!("{WITHOUT_LIBPCAP}=1 \"${{without[@]}}\" $TESTS {tests}");
     if let Some(ran) = in_namespaces(&folder, &[&script]) {
         let said = String::from_utf8_lossy(&ran.stdout);
         assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
@@ -166,7 +165,8 @@ fn packets_are_those_of_libpcap() {
 fn a_tunnel_of_ip_has_packets_without_a_header() {
     let folder = folder("tunnel");
     let script = r#"
-        python3 -c "$TUNNEL" >tunnel.txt || { echo no tunnel >&2; exit 77; } &
+        [ -e /dev/net/tun ] && command -v python3 >/dev/null || { echo no tunnel >&2; exit 77; }
+        python3 -c "$TUNNEL" >tunnel.txt &
         tunnel=$!; says tunnel.txt made
         ip link set tun1 up; ip address add 10.0.7.1/24 dev tun1
         "${without[@]}" $GAMEWIRE check -q -i tun1 -w kept.pcap --no-config -Z root -s 40 --duration 60s 2>said.txt &
