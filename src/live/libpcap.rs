@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::source::{Device, Opening, Raw, Refusal, Stats};
+use super::device::{Device, Opening, Raw, Refusal, Stats};
 
 /// The file names of the library; the second one is Debian's.
 const NAMES: &[&str] = if cfg!(target_os = "macos") {

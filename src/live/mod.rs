@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 mod confined;
+mod device;
 mod device_state;
 mod file_filter;
 mod later;
@@ -32,10 +33,11 @@ use crate::capture::{Interrupt, LinkType, Packet};
 use crate::text::escaped;
 use crate::why;
 use confined::Confined;
+use device::Stats;
 use device_state::DeviceState;
 use queue::{PacketQueue, QueuedBatch};
 use signals::Signals;
-use source::{Source, Stats};
+use source::Source;
 use write::{DeviceDescription, FileWriter};
 
 pub use file_filter::FileFilter;

@@ -4,7 +4,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::source::Stats;
+use super::device::Stats;
 
 /// The position of a packet in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
 }
 
 /// Whether a server may answer with this text in place of a response.
-fn is_words(bytes: &[u8]) -> bool {
+pub(super) fn is_words(bytes: &[u8]) -> bool {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
     text.trim_ascii().contains(&b' ') && text.iter().all(is_text)

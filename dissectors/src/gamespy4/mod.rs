@@ -161,7 +161,10 @@ impl Protocol for GameSpy4 {
                 rules::response_type(packet::INFO, payload, cx.flow.evidence(), sink);
                 info_packet(cx, payload, sink);
             }
-            DatagramKind::Unknown => something_else(cx, payload, sink),
+            DatagramKind::Unknown if claim::is_words(payload.bytes) => {
+                words(cx, payload, sink);
+            }
+            DatagramKind::Unknown => unknown(payload, sink),
         }
     }
 
@@ -580,8 +583,8 @@ fn unanswered<S: Sink>(
 }
 
 /// A datagram that is not a message of the specification.
-/// Something else than a response to the request that waits.
-fn something_else<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
+/// Words in place of a response to the request that waits.
+fn words<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
     let clock = cx.settings.clock(payload.time);
     let asked = match cx.conversation.answered_somehow(payload.side, clock) {
         Some(PacketKind::Challenge) => Some(packet::CHALLENGE),

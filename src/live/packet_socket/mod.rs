@@ -13,7 +13,7 @@ use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socket, sockopt};
 
-use super::source::{Device, Opening, Raw, Refusal, Stats};
+use super::device::{Device, Opening, Raw, Refusal, Stats};
 use crate::capture::LinkType;
 use frame::{Frame, Layout, packets_of};
 use system::Ring;
