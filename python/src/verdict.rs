@@ -3,7 +3,7 @@
 use gamewire::check::{Checker, Outcome, ledger_settings};
 use gamewire::report::TimeStyle;
 use gamewire::report::check::{json, text};
-use gamewire::report::paint::Paint;
+use gamewire::report::paint::{Paint, TextStyle};
 use gamewire::{Decoder, Options, Severity};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -56,8 +56,7 @@ pub(crate) fn as_text(outcome: &Outcome, least: Severity) -> String {
         all_rules: false,
         quiet: false,
         several: false,
-        paint: Paint::new(false),
-        terminal: None,
+        text: TextStyle { terminal: None, paint: Paint::new(false) },
         times: TimeStyle::Utc,
     };
     let mut out = String::new();
