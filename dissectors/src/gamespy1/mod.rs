@@ -155,7 +155,11 @@ impl Protocol for GameSpy1 {
         let words = words::scan(bytes);
         let lists: [&[u8]; 3] = [b"\\players\\", b"\\rules\\", b"\\status\\"];
         let is_costly = lists.iter().any(|query| bytes.starts_with(query));
-        let message = MessageKind::of(&words, Transport::Udp, Form::Text).message();
+        // What is left of a response that was cut has neither its number nor its end.
+        let message = match MessageKind::of(&words, Transport::Udp, Form::Text) {
+            MessageKind::Other if words.properties >= 3 => MessageKind::Response.message(),
+            kind => kind.message(),
+        };
         let beats_for = |port: Read<&[u8]>| std::str::from_utf8(port.value).ok()?.parse().ok();
         let game_port = words.hostport.or_else(|| words.heartbeat.and_then(beats_for));
         Some(Outline { is_costly, game_port, ..Outline::of(message) })

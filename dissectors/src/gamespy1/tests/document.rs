@@ -1,6 +1,7 @@
 //! The specification's own lines, byte for byte, and in their form on the wire.
 
-use crate::gamespy1::rules;
+use crate::gamespy1::{GameSpy1, rules};
+use crate::kit::Protocol;
 
 use super::lab::{C, L, Lab, LabSegment, M, S};
 
@@ -128,4 +129,14 @@ fn wrong_heartbeats() {
         let (name, _, codes) = udp(S, M, text);
         assert_eq!((name, codes), ("heartbeat", vec![code.to_owned()]), "{text}");
     }
+}
+
+/// What tools that count packets see of a response that the snap length cut.
+#[test]
+fn a_response_that_was_cut_is_outlined_as_one() {
+    let name = |bytes: &[u8]| GameSpy1::outline(bytes).map(|outline| outline.message.name);
+    let cut = br"\hostname\Test\hostport\7777\mapname\DM-Deck16][\numpl";
+    assert_eq!(name(cut), Some("query_response"));
+    assert_eq!(name(br"\info\"), Some("query"));
+    assert_eq!(name(br"\hostname\Test"), Some("text"), "too little to say");
 }

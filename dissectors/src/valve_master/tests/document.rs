@@ -263,3 +263,12 @@ fn lost_servers_of_a_list_count_once() {
         }
     }
 }
+
+/// Who asks for the page after an address has got that address.
+#[test]
+fn a_query_for_a_further_page_goes_on() {
+    let goes_on = |bytes: &[u8]| ValveMaster::outline(bytes).is_some_and(|it| it.goes_on);
+    assert!(!goes_on(b"1\xFF0.0.0.0:0\0\\gamedir\\tf\0"));
+    assert!(goes_on(b"1\xFF10.0.0.2:27015\0\\gamedir\\tf\0"));
+    assert!(!goes_on(b"1\xFF10.0.0.2:270"), "it is cut");
+}
