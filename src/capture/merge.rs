@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::error::unreadable;
 use super::input::ReadMemory;
@@ -106,7 +106,7 @@ impl MergedCapture {
     fn begin(&mut self, file: usize, room: ReadMemory) {
         let file = u32::try_from(file).unwrap_or(u32::MAX);
         let open = || open_as(&self.path, file, room).map_err(|error| unopened(&self.path, error));
-        let opened = self.shared.lock().unwrap_or_else(PoisonError::into_inner).begin(open);
+        let opened = self.shared().begin(open);
         self.state = match opened {
             Ok(mut packets) => match packets.advance() {
                 Some(_) => CaptureState::Open(packets),
@@ -114,6 +114,10 @@ impl MergedCapture {
             },
             Err(notice) => CaptureState::Failed(notice),
         };
+    }
+
+    fn shared(&self) -> MutexGuard<'_, SharedOpening> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Moves to the next event.
@@ -245,7 +249,7 @@ impl Packets for MergedPackets {
                 _ => return None,
             };
             let (path, shared) = (capture.path.clone(), Arc::clone(&capture.shared));
-            shared.lock().unwrap_or_else(PoisonError::into_inner).waiting += 1;
+            capture.shared().waiting += 1;
             let progress = capture.progress;
             Some(MergedCapture { path, state, shared, progress, is_plain: true, packets: 0 })
         };

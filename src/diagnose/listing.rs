@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, NeededEvidence, Time, causes, is_private};
+use dissectors::kit::{Item, NeededEvidence, causes, is_private};
 
 use super::fact::{Failure, NO_ACCIDENT};
 use super::lists::{Listing, Lists, MasterLists, Sighting};
@@ -94,7 +94,7 @@ impl Diagnosis {
         if has_rule_about_silence(server) {
             return;
         }
-        let end = read.span.map_or(Time(0), |[_, end]| end);
+        let end = read.end();
         let fact = registration.fact_mut(Item::Echo);
         if end.since(time) < self.ledger_settings.answer_timeout && !self.complete {
             let text = "the capture ends before an answer is due";

@@ -42,9 +42,9 @@ pub(super) struct Master {
     /// Attempts to connect since then that no packet of it answers.
     unreached: Connections,
     /// Clients that it refuses, clients that got their latest list late, and those whose latest list ended early.
-    refused: Vec<IpAddr>,
-    late: Vec<IpAddr>,
-    cut: Vec<IpAddr>,
+    refused: FailingClients,
+    late: FailingClients,
+    cut: FailingClients,
     /// A client answered its challenge rightly; the packet of the latest wrong answer.
     has_right_answer: bool,
     wrong_answer: Option<u64>,
@@ -67,6 +67,25 @@ struct Connections {
     count: u64,
     /// A packet of the latest one.
     frame: u64,
+}
+
+/// The clients for which a condition was not met at last, up to a maximum.
+#[derive(Debug, Default)]
+struct FailingClients(Vec<IpAddr>);
+
+impl FailingClients {
+    /// It is not met for a client.
+    fn fails(&mut self, client: IpAddr) {
+        if self.0.len() < LISTS && !self.0.contains(&client) {
+            self.0.push(client);
+        }
+    }
+
+    /// It is met for a client. Returns whether it is for every one now.
+    fn succeeds(&mut self, client: IpAddr) -> bool {
+        self.0.retain(|failing| *failing != client);
+        self.0.is_empty()
+    }
 }
 
 /// A list in progress.
@@ -110,9 +129,9 @@ impl Master {
             spoke: 0,
             silent: Connections::default(),
             unreached: Connections::default(),
-            refused: Vec::new(),
-            late: Vec::new(),
-            cut: Vec::new(),
+            refused: FailingClients::default(),
+            late: FailingClients::default(),
+            cut: FailingClients::default(),
             has_right_answer: false,
             wrong_answer: None,
             latest: None,
@@ -128,6 +147,11 @@ impl Master {
     pub(super) fn is_asked_by_udp(&self) -> bool {
         let mut asking = self.protocol.info().asking.iter().filter(|it| it.is_of_master);
         asking.any(|it| it.transport == Transport::Udp)
+    }
+
+    /// Whether clients ask for each part of a list.
+    fn is_paged(&self) -> bool {
+        self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_some())
     }
 
     /// The verdicts on its conditions.
@@ -251,13 +275,13 @@ impl Master {
         }
         self.items.good(Item::GivesList, frame);
         let listed = described::each_listed(event).numbers().count() as u64;
+        let is_paged = self.is_paged();
         let list = self.lists.iter_mut().rev().find(|list| list.client == payload.to);
         let begun = list.as_ref().map(|list| list.begun);
         if let Some(list) = list {
             let waited = list.waits.filter(|(.., times)| *times == 1);
             let waited = waited.map(|(_, sent, _)| time.since(sent));
-            let is_page = self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_some());
-            if let Some(waited) = waited.filter(|waited| is_page && *waited > PATIENCE) {
+            if let Some(waited) = waited.filter(|waited| is_paged && *waited > PATIENCE) {
                 is_slow(&mut self.items, waited, frame);
             }
             (list.pages, list.servers) = (list.pages + 1, list.servers + listed);
@@ -270,10 +294,8 @@ impl Master {
             self.lists.retain(|list| list.client != payload.to);
             // One of another protocol mends nothing.
             let is_own = event.context().protocol == Some(self.protocol);
-            if is_own {
-                self.cut.retain(|cut| *cut != payload.to.ip());
-            }
-            self.good_for_all(Item::GivesWholeList, is_own && self.cut.is_empty(), frame);
+            let of_all = is_own && self.cut.succeeds(payload.to.ip());
+            self.good_for_all(Item::GivesWholeList, of_all, frame);
             if let Some(begun) = begun {
                 self.ends_after(time.since(begun), payload.to.ip(), frame);
             }
@@ -285,13 +307,11 @@ impl Master {
 
     /// A list is complete after so many nanoseconds. If clients ask for each part, they take their time, too.
     fn ends_after(&mut self, taken: i64, client: IpAddr, frame: u64) {
-        let is_asked_once =
-            self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_none());
         if taken <= PATIENCE {
-            self.late.retain(|late| *late != client);
-            self.good_for_all(Item::GivesListInTime, self.late.is_empty(), frame);
-        } else if is_asked_once {
-            keep_client(&mut self.late, client);
+            let of_all = self.late.succeeds(client);
+            self.good_for_all(Item::GivesListInTime, of_all, frame);
+        } else if !self.is_paged() {
+            self.late.fails(client);
             is_slow(&mut self.items, taken, frame);
         }
     }
@@ -302,14 +322,14 @@ impl Master {
         match refusal(event, self.protocol.info().masters) {
             Some(why) => {
                 let is_banned = why.cause == &causes::masters::BANNED;
-                keep_client(&mut self.refused, client);
+                self.refused.fails(client);
                 self.items.fact(Item::AcceptsClient).fails(why);
                 // The list of a banned client is one.
                 is_banned
             }
             None => {
-                self.refused.retain(|refused| *refused != client);
-                self.good_for_all(Item::AcceptsClient, self.refused.is_empty(), event.frame());
+                let of_all = self.refused.succeeds(client);
+                self.good_for_all(Item::AcceptsClient, of_all, event.frame());
                 true
             }
         }
@@ -318,7 +338,7 @@ impl Master {
     /// It sends some other text: it may refuse the client.
     fn refuses(&mut self, event: &MessageEvent<'_>) {
         let Some(text) = words(event) else { return };
-        keep_client(&mut self.refused, event.ends()[1].ip());
+        self.refused.fails(event.ends()[1].ip());
         if !described::is_refusal(&text) {
             self.items.fact(Item::AcceptsClient).open(&causes::NOT_IN_CAPTURE, event.frame(), text);
             return;
@@ -349,11 +369,10 @@ impl Master {
     /// A list ended early. Where clients ask for each part over UDP, one request without an answer says little beside
     /// whole lists.
     pub(super) fn cut(&mut self, client: IpAddr, frame: u64, words: &str) {
-        let is_paged = self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_some());
-        if is_paged && self.items.is_met(Item::GivesWholeList) {
+        if self.is_paged() && self.items.is_met(Item::GivesWholeList) {
             return;
         }
-        keep_client(&mut self.cut, client);
+        self.cut.fails(client);
         self.items.fact(Item::GivesWholeList).bad(&causes::LIST_CUT, frame, words);
     }
 
@@ -477,13 +496,6 @@ fn is_slow(items: &mut Checklist, taken: i64, frame: u64) {
     let seconds = format!("{:.1}", taken as f64 / 1e9);
     let why = Failure::with(&causes::masters::LIST_SLOW, frame, &[("seconds", &seconds)]);
     items.fact(Item::GivesListInTime).fails(why);
-}
-
-/// Adds a client, if there is room.
-fn keep_client(clients: &mut Vec<IpAddr>, client: IpAddr) {
-    if clients.len() < LISTS && !clients.contains(&client) {
-        clients.push(client);
-    }
 }
 
 /// The text of a message, as the values of its properties.

@@ -18,7 +18,7 @@ impl Diagnosis {
         let ends = read.pairs.ends();
         self.game_ports(&ends, read);
         self.steam(&ends);
-        self.silent_masters(&ends, read.span.map_or(Time(0), |[_, end]| end));
+        self.silent_masters(&ends, read.end());
     }
 
     /// Whether the game ports that servers announce are open.
@@ -91,23 +91,24 @@ impl Diagnosis {
                 continue;
             }
             let Some(id) = greets(end.port()) else { continue };
-            let [begin, last] = traffic.span;
-            let until = |end: Time| end.since(begin) >= self.ledger_settings.answer_timeout;
-            let silence = match traffic.packets[0] {
-                0 if until(end_of_capture) => Silence::Unreached,
-                packets if packets > 0 && traffic.bytes[0] == 0 => {
-                    // Who asks before the master has spoken may be refused.
-                    let hangs_up = traffic.accepts[0] && traffic.closes[0] && traffic.bytes[1] == 0;
-                    if !hangs_up && !until(last) {
-                        continue;
-                    }
-                    Silence::Accepted
-                }
-                _ => continue,
-            };
+            let timeout = self.ledger_settings.answer_timeout;
+            let Some(silence) = silence(traffic, timeout, end_of_capture) else { continue };
             if let Some(master) = self.master(id, *end) {
                 master.is_silent(*client, silence, traffic.frame);
             }
         }
     }
+}
+
+/// How the first of two ends says nothing to the other one, if it does.
+fn silence(traffic: &PairTraffic, timeout: i64, end_of_capture: Time) -> Option<Silence> {
+    let [begin, last] = traffic.span;
+    let is_waited_for = |until: Time| until.since(begin) >= timeout;
+    if traffic.packets[0] == 0 {
+        return is_waited_for(end_of_capture).then_some(Silence::Unreached);
+    }
+    // Who asks before the master has spoken may be refused.
+    let hangs_up = traffic.accepts[0] && traffic.closes[0] && traffic.bytes[1] == 0;
+    let is_silent = traffic.bytes[0] == 0 && (hangs_up || is_waited_for(last));
+    is_silent.then_some(Silence::Accepted)
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, Map, Purpose, Role, Set, Time, Transport, causes};
+use dissectors::kit::{Item, Map, Purpose, Role, Set, Transport, causes};
 use dissectors::ledger::seems_lossy;
 
 use super::client::{self, Client};
@@ -210,7 +210,7 @@ impl Diagnosis {
         read: &Totals,
         is_named: bool,
     ) -> (Vec<DiagnosedParty>, Vec<DiagnosedParty>) {
-        let end = read.span.map_or(Time(0), |[_, end]| end);
+        let end = read.end();
         self.log.finish(end, self.ledger_settings.answer_timeout, self.complete);
         self.exchanges_ended();
         let is_lossy = self.is_lossy(read);
@@ -266,7 +266,7 @@ impl Diagnosis {
         self.refusing_masters();
         let mut masters: Vec<_> = std::mem::take(&mut self.masters).into_iter().collect();
         masters.sort_by_key(|(host, _)| *host);
-        let end = read.span.map_or(Time(0), |[_, end]| end);
+        let end = read.end();
         let mut found = Vec::new();
         for (host, mut master) in masters {
             // What it does not send to its clients comes from others.

@@ -82,41 +82,33 @@ pub fn begins_list(event: &MessageEvent<'_>) -> bool {
     }
 }
 
+/// What marks the end of the list in a master's message, and what the message says of it, if it was recorded whole.
+fn mark_of_end(event: &MessageEvent<'_>) -> Option<(EndOfList, Option<bool>)> {
+    if event.message().purpose != Purpose::List || event.payload().lost {
+        return None;
+    }
+    let end = masters(event)?.end;
+    let (EndOfList::Flag(path) | EndOfList::InOneMessage(path)) = end;
+    let said = match event.field(path) {
+        Some(Value::Flag(said)) => Some(said),
+        _ => None,
+    };
+    Some((end, said))
+}
+
 /// Whether a master's message is the end of a list.
 pub fn ends_list(event: &MessageEvent<'_>) -> bool {
-    if event.message().purpose != Purpose::List || event.payload().lost {
-        return false;
-    }
-    masters(event).is_some_and(|it| match it.end {
-        EndOfList::Flag(path) | EndOfList::InOneMessage(path) => {
-            matches!(event.field(path), Some(Value::Flag(true)))
-        }
-    })
+    matches!(mark_of_end(event), Some((_, Some(true))))
 }
 
 /// Whether a master's message is a list that the master did not send to its end.
 pub fn cuts_list(event: &MessageEvent<'_>) -> bool {
-    if event.message().purpose != Purpose::List || event.payload().lost {
-        return false;
-    }
-    masters(event).is_some_and(|it| match it.end {
-        EndOfList::Flag(_) => false,
-        EndOfList::InOneMessage(path) => {
-            matches!(event.field(path), Some(Value::Flag(false)))
-        }
-    })
+    matches!(mark_of_end(event), Some((EndOfList::InOneMessage(_), Some(false))))
 }
 
 /// Whether what a master sends in place of a list is a whole message of something else.
 pub fn is_no_list(event: &MessageEvent<'_>) -> bool {
-    if event.message().purpose != Purpose::List || event.payload().lost {
-        return false;
-    }
-    let has_none = |path: &str| event.field(path).is_none();
-    let lacks_mark = masters(event).is_some_and(|it| match it.end {
-        EndOfList::Flag(_) => false,
-        EndOfList::InOneMessage(path) => has_none(path),
-    });
+    let lacks_mark = matches!(mark_of_end(event), Some((EndOfList::InOneMessage(_), None)));
     lacks_mark && each_listed(event).numbers().next().is_none()
 }
 

@@ -140,7 +140,7 @@ fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(La
         return None;
     }
     if is_copy {
-        cx.conversation.answered_perhaps(fits, side, cx.settings.clock(payload.time));
+        cx.conversation.requests.answered_perhaps(fits, side, cx.settings.clock(payload.time));
     }
     Some((layout, repeat))
 }

@@ -289,19 +289,7 @@ impl Conversation {
     /// A response came that is too damaged to show which request it answers: a request keeps
     /// waiting, but a missing response is not a fault.
     pub(super) fn answered_somehow(&mut self, from: Side, clock: Clock) {
-        self.answered_perhaps(|_| Some(0), from, clock);
-    }
-
-    /// The same for responses that answer only requests they fit.
-    pub(super) fn answered_perhaps(
-        &mut self,
-        fits: impl Fn(&PendingRequest) -> Option<u8>,
-        from: Side,
-        clock: Clock,
-    ) {
-        if let Some((_, at)) = self.requests.best(fits, false, from, clock) {
-            self.requests.may_be_answered(at);
-        }
+        self.requests.answered_perhaps(|_| Some(0), from, clock);
     }
 
     /// A list was the right response to another request than those that wait for one.

@@ -1,5 +1,6 @@
 //! Recognizes datagrams and streams of this protocol. Other text protocols begin with a backslash, too.
 
+use crate::kit::scan::is_plain_text;
 use crate::kit::{Claim, Hint, StreamView};
 
 use super::rules::is_secure_string;
@@ -144,11 +145,10 @@ pub(super) fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
 
 /// Whether it is text that does not begin with a key, nor with a greeting of another protocol.
 fn is_plain(bytes: &[u8]) -> bool {
-    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     let begins = |greeting: &&[u8]| bytes.starts_with(greeting) || greeting.starts_with(bytes);
     !bytes.is_empty()
         && bytes.first() != Some(&b'\\')
-        && bytes.iter().all(is_text)
+        && is_plain_text(bytes)
         && !GREETINGS.iter().any(begins)
 }
 

@@ -2,6 +2,7 @@
 
 use super::decode;
 use super::packet::{self, RequestForm};
+use crate::kit::scan::is_plain_text;
 use crate::kit::{Claim, Hint, Payload};
 
 /// Whether a datagram is GameSpy 4's.
@@ -20,9 +21,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
 
 /// Whether a server may answer with this text in place of a response.
 pub(super) fn is_words(bytes: &[u8]) -> bool {
-    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
-    text.trim_ascii().contains(&b' ') && text.iter().all(is_text)
+    text.trim_ascii().contains(&b' ') && is_plain_text(text)
 }
 
 /// A challenge request with the timestamp 0, or the response of an SDK master that is asked whether

@@ -267,9 +267,7 @@ impl Conversation {
 
     /// Something else than a response may answer the oldest request that waits. Returns that request's kind.
     pub(super) fn answered_somehow(&mut self, from: Side, clock: Clock) -> Option<PacketKind> {
-        let (_, at) = self.requests.best(|_| Some(0), false, from, clock)?;
-        self.requests.may_be_answered(at);
-        Some(self.requests.get(at)?.what.kind)
+        Some(self.requests.answered_perhaps(|_| Some(0), from, clock)?.what.kind)
     }
 
     /// Whether a request of this kind with the timestamp of a response is pending.

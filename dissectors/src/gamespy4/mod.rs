@@ -19,6 +19,7 @@ mod asking;
 mod claim;
 mod conversation;
 mod coverage;
+mod datagram_kind;
 mod decode;
 mod diagnosis;
 mod fields;
@@ -39,9 +40,10 @@ mod unfinished;
 pub use conversation::Conversation;
 
 use conversation::{EarlyRequest, ResponseMatch};
+use datagram_kind::DatagramKind;
 use decode::Header;
 use messages as m;
-use packet::{MAGIC, PacketKind, RequestForm, RequestSummary, ResponseSummary};
+use packet::{PacketKind, RequestForm, RequestSummary, ResponseSummary};
 use parts::{fragment_fields, give_up_overdue, part};
 use pending_request::PendingRequest;
 use response::DecodeContext;
@@ -153,18 +155,18 @@ impl Protocol for GameSpy4 {
         }
         match DatagramKind::of(cx.conversation, payload) {
             DatagramKind::Request => request(cx, payload, sink),
-            DatagramKind::Challenge => {
+            DatagramKind::Response(PacketKind::Challenge) => {
                 rules::response_type(packet::CHALLENGE, payload, cx.flow.evidence(), sink);
                 challenge_response(cx, payload, sink);
             }
-            DatagramKind::Info => {
+            DatagramKind::Response(PacketKind::Info) => {
                 rules::response_type(packet::INFO, payload, cx.flow.evidence(), sink);
                 info_packet(cx, payload, sink);
             }
-            DatagramKind::Unknown if claim::is_words(payload.bytes) => {
+            DatagramKind::Response(PacketKind::Unknown) if claim::is_words(payload.bytes) => {
                 words(cx, payload, sink);
             }
-            DatagramKind::Unknown => unknown(payload, sink),
+            DatagramKind::Response(PacketKind::Unknown) => unknown(payload, sink),
         }
     }
 
@@ -179,12 +181,12 @@ impl Protocol for GameSpy4 {
                 let summary = decode::request(payload.bytes, latest, sink);
                 sink.end(request_message(summary.kind), payload);
             }
-            DatagramKind::Challenge => {
+            DatagramKind::Response(PacketKind::Challenge) => {
                 decode::challenge_response(payload.bytes, sink);
                 sink.end(&m::CHALLENGE_RESPONSE, payload);
             }
-            DatagramKind::Info => info_again(cx.conversation, payload, sink),
-            DatagramKind::Unknown => unknown(payload, sink),
+            DatagramKind::Response(PacketKind::Info) => info_again(cx.conversation, payload, sink),
+            DatagramKind::Response(PacketKind::Unknown) => unknown(payload, sink),
         }
     }
 
@@ -207,62 +209,20 @@ impl Protocol for GameSpy4 {
     }
 }
 
-/// What a datagram is treated as.
-enum DatagramKind {
-    Request,
-    Challenge,
-    Info,
-    Unknown,
-}
-
-impl DatagramKind {
-    fn of(conversation: &Conversation, payload: &Payload<'_>) -> DatagramKind {
-        let bytes = payload.bytes;
-        let from_server = conversation.client().is_none_or(|client| client != payload.side);
-        let answers = matches!(bytes, [packet::INFO | packet::CHALLENGE, ..]) && from_server;
-        match bytes.first() {
-            _ if bytes.starts_with(&MAGIC.to_be_bytes()) => DatagramKind::Request,
-            _ if !answers && packet::is_damaged_request(bytes) => DatagramKind::Request,
-            Some(&kind) if from_server => DatagramKind::of_response(conversation, kind, bytes),
-            _ => DatagramKind::Unknown,
-        }
-    }
-
-    /// A response is of the kind that its type says, unless only its contents answer a request.
-    fn of_response(conversation: &Conversation, kind: u8, bytes: &[u8]) -> DatagramKind {
-        let said = match kind {
-            packet::CHALLENGE => PacketKind::Challenge,
-            packet::INFO => PacketKind::Info,
-            _ => PacketKind::Unknown,
-        };
-        let contained = packet::response_after_any_type(bytes).filter(|&(contained, timestamp)| {
-            conversation.waits(contained, timestamp) && !conversation.waits(said, timestamp)
-        });
-        match contained.map_or(said, |(contained, _)| contained) {
-            PacketKind::Challenge => DatagramKind::Challenge,
-            PacketKind::Info => DatagramKind::Info,
-            PacketKind::Unknown => DatagramKind::Unknown,
-        }
-    }
-}
-
 /// A client's request.
 fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
     let latest = cx.conversation.given().first().copied();
     let summary = decode::request(payload.bytes, latest, sink);
-    let verified = match summary {
-        RequestSummary { kind: PacketKind::Info, sound: true, challenge, .. } => {
-            challenge_first(cx, challenge, payload, sink);
-            verified(cx, challenge, payload, sink)
-        }
-        // Its end is wrong, too: it may hold the challenge as text.
-        RequestSummary { kind: PacketKind::Info, challenge: challenge @ Some(_), .. } => {
-            verified(cx, challenge, payload, sink)
-        }
-        _ => None,
-    };
+    let RequestSummary { sound, challenge, .. } = summary;
+    let is_info = summary.kind == PacketKind::Info;
+    if is_info && sound {
+        challenge_first(cx, challenge, payload, sink);
+    }
+    // One whose end is wrong may hold the challenge as text.
+    let is_verifiable = is_info && (sound || challenge.is_some());
+    let verified = if is_verifiable { verified(cx, challenge, payload, sink) } else { None };
     // Nor is a response due if no challenge was given before.
-    let proven = summary.kind != PacketKind::Info || verified.is_some();
+    let proven = !is_info || verified.is_some();
     let asked = RequestSummary { sound: summary.sound && proven, ..summary };
     if let Some(challenge) = summary.challenge.filter(|_| verified != Some(true))
         && let Some(timestamp) = summary.timestamp
@@ -582,21 +542,17 @@ fn unanswered<S: Sink>(
     }
 }
 
-/// A datagram that is not a message of the specification.
 /// Words in place of a response to the request that waits.
 fn words<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
     let clock = cx.settings.clock(payload.time);
-    let asked = match cx.conversation.answered_somehow(payload.side, clock) {
-        Some(PacketKind::Challenge) => Some(packet::CHALLENGE),
-        Some(PacketKind::Info) => Some(packet::INFO),
-        Some(PacketKind::Unknown) | None => None,
-    };
-    if let Some(asked) = asked {
+    let asked = cx.conversation.answered_somehow(payload.side, clock);
+    if let Some(asked) = asked.and_then(PacketKind::byte) {
         rules::response_type(asked, payload, cx.flow.evidence(), sink);
     }
     unknown(payload, sink);
 }
 
+/// A datagram that is not a message of the specification.
 fn unknown<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
     decode::unknown(payload.bytes, sink);
     sink.end(&m::UNKNOWN, payload);

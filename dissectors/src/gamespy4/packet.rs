@@ -19,6 +19,26 @@ pub(super) enum PacketKind {
     Unknown,
 }
 
+impl PacketKind {
+    /// The kind of the packets with this type.
+    pub(super) fn of(kind: u8) -> PacketKind {
+        match kind {
+            CHALLENGE => PacketKind::Challenge,
+            INFO => PacketKind::Info,
+            _ => PacketKind::Unknown,
+        }
+    }
+
+    /// The type of its packets.
+    pub(super) fn byte(self) -> Option<u8> {
+        match self {
+            PacketKind::Challenge => Some(CHALLENGE),
+            PacketKind::Info => Some(INFO),
+            PacketKind::Unknown => None,
+        }
+    }
+}
+
 /// The layout of an info request or its response: the specification's, or another game's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]

@@ -19,6 +19,11 @@ pub(crate) const ONES: u64 = u64::MAX / 0xFF;
 /// The highest one.
 pub(crate) const HIGHS: u64 = ONES << 7;
 
+/// Whether these are printable ASCII characters and white space only.
+pub(crate) fn is_plain_text(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+}
+
 /// The text at the start of `bytes`. `None` if it has no zero.
 #[inline]
 pub(crate) fn terminated(bytes: &[u8]) -> Option<Terminated<'_>> {

@@ -89,6 +89,11 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// The latest time of a packet; 0 without any.
+    pub fn end(&self) -> Time {
+        self.span.map_or(Time(0), |[_, end]| end)
+    }
+
     /// Adds the totals of another share of the same capture.
     pub fn add_share(&mut self, other: Totals) {
         self.flows = self.flows.saturating_add(other.flows);

@@ -326,6 +326,18 @@ impl<Q: Question> Exchanges<Q> {
         Some(asked)
     }
 
+    /// A packet from this side may answer the request that it fits best, as in [`Exchanges::best`]. Returns that request.
+    pub fn answered_perhaps(
+        &mut self,
+        fits: impl Fn(&Request<Q>) -> Option<u8>,
+        from: Side,
+        clock: Clock,
+    ) -> Option<Request<Q>> {
+        let (_, at) = self.best(fits, false, from, clock)?;
+        self.may_be_answered(at);
+        self.get(at)
+    }
+
     /// A response came that may belong to the request at this place: it keeps waiting, but a missing
     /// response is not a fault.
     pub fn may_be_answered(&mut self, at: usize) {
