@@ -9,10 +9,10 @@ use crate::live::LiveError;
 use crate::session::Options;
 
 /// Says so.
-pub(super) fn sniff_input<C: Consumer>(
+pub(super) fn sniff_input(
     _: &InputArgs,
     _: Options,
-    _: &mut C,
+    _: &mut dyn Consumer,
     _: &mut dyn Write,
     _: bool,
 ) -> Result<(), Failure> {

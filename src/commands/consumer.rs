@@ -91,7 +91,7 @@ pub(super) struct Meter {
 }
 
 /// Ends all open flows, and passes on their events.
-pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
+pub(super) fn finish(decoder: &mut Decoder, consumer: &mut dyn Consumer) -> io::Result<()> {
     while decoder.finish() {
         decoder.each_event(|event| consumer.event(event))?;
     }
@@ -100,10 +100,10 @@ pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io
 
 /// Reports that a capture has none of the selected traffic, and what it contains. `selection`: the options that
 /// select messages, as they were typed.
-pub(super) fn warn_no_traffic<C: Consumer>(
+pub(super) fn warn_no_traffic(
     name: &str,
     read: &Totals,
-    consumer: &C,
+    consumer: &dyn Consumer,
     selection: Option<&str>,
     err: &mut dyn Write,
 ) {

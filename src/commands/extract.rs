@@ -81,8 +81,8 @@ fn sorted([one, other]: [SocketAddr; 2]) -> [SocketAddr; 2] {
 }
 
 /// Passes events to a command, and records the packets of its messages.
-pub(super) struct ExtractConsumer<'c, C> {
-    consumer: &'c mut C,
+pub(super) struct ExtractConsumer<'c> {
+    consumer: &'c mut dyn Consumer,
     output: PathBuf,
     annotate: bool,
     /// If the command gets all messages: the selected ones.
@@ -96,16 +96,16 @@ pub(super) struct ExtractConsumer<'c, C> {
     left_out: u64,
 }
 
-impl<'c, C: Consumer> ExtractConsumer<'c, C> {
+impl<'c> ExtractConsumer<'c> {
     /// For this output.
     ///
     /// # Errors
     /// The input cannot be read twice, or would be overwritten.
     pub(super) fn new(
-        consumer: &'c mut C,
+        consumer: &'c mut dyn Consumer,
         output: &Path,
         input: &InputArgs,
-    ) -> Result<ExtractConsumer<'c, C>, Failure> {
+    ) -> Result<ExtractConsumer<'c>, Failure> {
         if let Some(file) = input
             .files
             .iter()
@@ -221,7 +221,7 @@ pub(super) fn copy<W: Write>(
     Ok(written)
 }
 
-impl<C: Consumer> Consumer for ExtractConsumer<'_, C> {
+impl Consumer for ExtractConsumer<'_> {
     fn needs(&self) -> Needs {
         let mut needs = self.consumer.needs();
         needs.messages = Messages::All;

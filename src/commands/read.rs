@@ -28,10 +28,10 @@ const STEP: u64 = 1 << 12;
 
 /// Reads all captures, one by one or merged, and writes the selected packets if requested. Warnings
 /// go to `err`. `running`: a live capture shows there that it is running.
-pub(super) fn read<C: Consumer>(
+pub(super) fn read(
     input: &InputArgs,
     config: &Config,
-    consumer: &mut C,
+    consumer: &mut dyn Consumer,
     terminal: Terminal<'_>,
     err: &mut dyn Write,
     running: bool,
@@ -48,10 +48,10 @@ pub(super) fn read<C: Consumer>(
 }
 
 /// Reads all captures, one by one or merged.
-fn read_all<C: Consumer>(
+fn read_all(
     input: &InputArgs,
     config: &Config,
-    consumer: &mut C,
+    consumer: &mut dyn Consumer,
     terminal: Terminal<'_>,
     err: &mut dyn Write,
     running: bool,
@@ -81,18 +81,18 @@ fn read_all<C: Consumer>(
 }
 
 /// The captures that are read, with all that goes along with it.
-struct CaptureReading<'r, C> {
+struct CaptureReading<'r> {
     input: &'r InputArgs,
     options: Options,
     /// Which packets are taken (`-f`).
     filter: Option<FileFilter>,
-    consumer: &'r mut C,
+    consumer: &'r mut dyn Consumer,
     monitor: Monitor<'r>,
     /// Shows how far it is.
     progress: Option<&'r Progress>,
 }
 
-impl<C: Consumer> CaptureReading<'_, C> {
+impl CaptureReading<'_> {
     /// All files as one capture.
     fn merged(&mut self) -> Result<(), Failure> {
         let files = &self.input.files;
@@ -217,14 +217,14 @@ impl<C: Consumer> CaptureReading<'_, C> {
 }
 
 /// A capture that one thread reads.
-struct OneThread<'t, 'r, C> {
-    capture: &'t mut CaptureReading<'r, C>,
+struct OneThread<'t, 'r> {
+    capture: &'t mut CaptureReading<'r>,
     /// Number of fragments without ports that `-f` did not take.
     fragments: u64,
     progress: &'t mut dyn FnMut(u64),
 }
 
-impl<C: Consumer> Observer for OneThread<'_, '_, C> {
+impl Observer for OneThread<'_, '_> {
     type Error = Failure;
 
     #[inline]

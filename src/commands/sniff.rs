@@ -21,10 +21,10 @@ use dissectors::kit::Time;
 pub(super) const LISTENING: &str = "gamewire: listening on";
 
 /// Captures on the interface that the input names.
-pub(super) fn sniff_input<C: Consumer>(
+pub(super) fn sniff_input(
     input: &InputArgs,
     options: Options,
-    consumer: &mut C,
+    consumer: &mut dyn Consumer,
     err: &mut dyn Write,
     running: bool,
 ) -> Result<(), Failure> {
@@ -42,11 +42,11 @@ pub(super) fn sniff_input<C: Consumer>(
 
 /// Captures until a signal, a count, a time limit or the device ends it. Results until then are
 /// reported in any case.
-fn sniff<C: Consumer>(
+fn sniff(
     request: &CaptureRequest,
     wanted: LiveWanted<'_>,
     options: Options,
-    consumer: &mut C,
+    consumer: &mut dyn Consumer,
     err: &mut dyn Write,
     running: bool,
 ) -> Result<(), Failure> {
@@ -128,12 +128,12 @@ fn listening(address: SocketAddr, names: &[HostName]) -> Result<ListenAddress, F
 }
 
 /// The readers of events: a command, and metrics if requested.
-struct EventReader<'r, C> {
-    consumer: &'r mut C,
+struct EventReader<'r> {
+    consumer: &'r mut dyn Consumer,
     exporter: Option<&'r mut Exporter>,
 }
 
-impl<C: Consumer> EventReader<'_, C> {
+impl EventReader<'_> {
     fn consume(&mut self, decoder: &mut Decoder) -> io::Result<()> {
         decoder.each_event(|event| {
             self.exporter.iter_mut().for_each(|exporter| exporter.metrics.event(event));
@@ -150,11 +150,11 @@ impl<C: Consumer> EventReader<'_, C> {
 }
 
 /// Captures and reports until something ends it, which is returned. Errors are those of the output.
-fn listen<C: Consumer>(
+fn listen(
     live: &mut Live,
     decoder: &mut Decoder,
     most: Option<u64>,
-    reader: &mut EventReader<'_, C>,
+    reader: &mut EventReader<'_>,
     err: &mut dyn Write,
     line: &StatusLine,
     reported: &mut Reported<'_>,

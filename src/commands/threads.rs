@@ -72,12 +72,12 @@ impl CaptureReaders {
     ///
     /// # Errors
     /// Those of the consumer's output.
-    pub(super) fn read<C: Consumer>(
+    pub(super) fn read(
         self,
         options: &Options,
         called: &str,
         count: Option<u64>,
-        consumer: &mut C,
+        consumer: &mut dyn Consumer,
         monitor: &mut Monitor<'_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Totals, Failure> {
@@ -179,15 +179,15 @@ impl ThreadSender {
 }
 
 /// Receives the threads' batches for a consumer.
-struct Received<'c, 'm, C> {
+struct Received<'c, 'm> {
     /// The queue of each thread, and its queue of empty batches.
     queues: Vec<(Receiver<ThreadReport>, SyncSender<Batch>)>,
-    consumer: &'c mut C,
+    consumer: &'c mut dyn Consumer,
     monitor: &'c mut Monitor<'m>,
     progress: &'c mut dyn FnMut(u64),
 }
 
-impl<C: Consumer> PartMerge for Received<'_, '_, C> {
+impl PartMerge for Received<'_, '_> {
     type Error = Failure;
 
     fn next(&mut self, nth: usize) -> Option<EventPart> {

@@ -1,5 +1,6 @@
 //! Clients: whether they ask as the protocol demands.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
@@ -206,7 +207,9 @@ impl Client {
     ) -> Option<Failure> {
         let (payload, challenge) = (event.payload(), challenge?);
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
-        if let Some(text) = digits_at_end(payload.bytes) {
+        if let Some(text) = event.bytes_from("challenge").and_then(text_as_challenge)
+            && !self.given.iter().any(|given| given.server == to && given.number == challenge)
+        {
             let cause = &causes::clients::CHALLENGE_AS_TEXT;
             return Some(Failure::with(cause, frame, &[("text", &text)]));
         }
@@ -409,12 +412,14 @@ impl Client {
     }
 
     /// Conclusions at the end. `patterns`: the exchanges with a server; `is_filtered`: something in front of the server
-    /// drops challenges that are returned; `is_lossy`: what is missing proves nothing.
+    /// drops challenges that are returned; `is_attacked`: whether
+    /// a server is under attack, so that its clients may be attackers; `is_lossy`: what is missing proves nothing.
     pub(super) fn conclude<'p>(
         &mut self,
         own: IpAddr,
         patterns: impl Fn(&SocketAddr) -> Option<&'p Pattern>,
         is_filtered: impl Fn(&SocketAddr) -> bool,
+        is_attacked: impl Fn(&SocketAddr) -> bool,
         is_lossy: bool,
     ) {
         self.settle_doubts(|server| patterns(server).is_some_and(|it| it.all.answered > 0));
@@ -434,7 +439,9 @@ impl Client {
                 // Another port is the reason.
                 None if challenge.run > 0 => {}
                 None if self.moved.is_some() => challenge.open = self.moved.take().map(Box::new),
-                None if never_returns && !is_lossy => challenge.fails_by(vec![*open]),
+                None if never_returns && !is_lossy && !servers().all(|it| is_attacked(&it)) => {
+                    challenge.fails_by(vec![*open])
+                }
                 None if challenge.good == 0 => {
                     challenge.open(&causes::CAPTURE_TOO_SHORT, frame, open.text);
                 }
@@ -463,7 +470,7 @@ impl Client {
             }
             let others = pattern.all.answered.saturating_sub(pattern.of_client(own).answered);
             let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
-            if is_silent && answers.contains(&id) && !is_lossy {
+            if is_silent && answers.contains(&id) && !is_lossy && !is_attacked(&server) {
                 let values: [(_, &dyn Display); 2] = [("asked", &share.asked), ("client", &own)];
                 let cause = &causes::answers::ONE_CLIENT_UNANSWERED;
                 self.items.fact(Item::GetsAnswers).fails(Failure::with(cause, frame, &values));
@@ -472,17 +479,14 @@ impl Client {
     }
 }
 
-/// The decimal number that ends a request as text, if it is longer than a challenge of four bytes; zeros may follow it.
-fn digits_at_end(bytes: &[u8]) -> Option<String> {
-    const LONGEST: usize = 11;
-    // What GameSpy 4 has after the challenge.
-    let bytes = without_zeros(bytes.strip_suffix(&[0xFF, 0xFF, 0xFF, 1]).unwrap_or(bytes));
-    let count = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let digits = bytes.get(bytes.len() - count..)?;
-    let sign = bytes.len().checked_sub(count + 1).and_then(|at| bytes.get(at)) == Some(&b'-');
-    let text = String::from_utf8_lossy(digits).into_owned();
-    let text = if sign { format!("-{text}") } else { text };
-    (5..=LONGEST).contains(&text.len()).then_some(text)
+/// The text that is sent in place of a challenge, which is a number of four bytes. `bytes`: from the challenge on.
+fn text_as_challenge(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    const NUMBER: usize = 4;
+    // The bytes of a number may all be characters, too, but hardly what programs write for nothing.
+    const NOTHING: [&[u8]; 4] = [b"null", b"NULL", b"None", b"-1\0\0"];
+    let count = bytes.iter().take_while(|byte| byte.is_ascii_graphic()).count();
+    let is_text = count > NUMBER || NOTHING.iter().any(|it| bytes.starts_with(it));
+    is_text.then(|| String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()))
 }
 
 /// What follows the header of a short request, if it is readable.
@@ -492,25 +496,21 @@ fn shown_tail(bytes: &[u8]) -> Option<String> {
     is_text.then(|| String::from_utf8_lossy(tail).into_owned())
 }
 
-/// Bytes without the zeros at their end.
-fn without_zeros(bytes: &[u8]) -> &[u8] {
-    let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
-    bytes.get(..bytes.len() - zeros).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_challenge_as_text_is_recognized() {
-        let of = |bytes: &[u8]| digits_at_end(bytes);
-        assert_eq!(of(b"\xFF\xFF\xFF\xFFU4294967295").as_deref(), Some("4294967295"));
-        assert_eq!(of(b"\xFE\xFD\0\0\0\0\x019513307\0\0\0\0").as_deref(), Some("9513307"));
-        let sent = b"\xFE\xFD\0\0\0\0\x01-564035698\xFF\xFF\xFF\x01";
-        assert_eq!(of(sent).as_deref(), Some("-564035698"));
-        assert_eq!(of(b"\xFF\xFF\xFF\xFFU-123456").as_deref(), Some("-123456"));
-        assert_eq!(of(b"\xFF\xFF\xFF\xFFU1234"), None, "four bytes may all be digits");
+        let of = |bytes: &'static [u8]| text_as_challenge(bytes);
+        assert_eq!(of(b"4294967295").as_deref(), Some("4294967295"));
+        assert_eq!(of(b"9513307\0\0\0\0").as_deref(), Some("9513307"));
+        assert_eq!(of(b"-564035698\xFF\xFF\xFF\x01").as_deref(), Some("-564035698"));
+        assert_eq!(of(b"0x2F9A11C4").as_deref(), Some("0x2F9A11C4"));
+        assert_eq!(of(b"null").as_deref(), Some("null"));
+        assert_eq!(of(b"-1\0\0").as_deref(), Some("-1"));
+        assert_eq!(of(b"Uabc"), None, "four bytes may all be characters");
+        assert_eq!(of(b"\x12null"), None);
         assert_eq!(shown_tail(b"\xFF\xFF\xFF\xFFU%s").as_deref(), Some("%s"));
     }
 }

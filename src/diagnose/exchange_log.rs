@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Map, Purpose, RecentMap, Time};
 
+use super::fact::Failure;
+
 /// An exchange is kept for so many nanoseconds at least, because an incomplete response is reported late.
 const KEPT: i64 = 60_000_000_000;
 
@@ -26,6 +28,8 @@ pub(super) struct Request {
     pub(super) time: Time,
     /// The challenge that it has.
     pub(super) challenge: Option<i64>,
+    /// Its length in bytes.
+    pub(super) length: usize,
     /// See [`asks_for_data`].
     pub(super) is_query: bool,
     /// It is wrong, and needs no answer.
@@ -38,9 +42,9 @@ impl Request {
         exchange_key(self.protocol, self.kind)
     }
 
-    /// Whether it asks for a challenge where it could have one.
-    pub(super) fn asks_for_challenge(&self) -> bool {
-        self.is_query && self.challenge == Some(-1)
+    /// The number that it has in place of a challenge.
+    pub(super) fn appendix(&self) -> Option<i64> {
+        self.challenge.filter(|challenge| self.is_query && matches!(challenge, -1 | 0))
     }
 }
 
@@ -60,8 +64,8 @@ pub(super) fn exchange_key(protocol: Id, kind: &'static str) -> &'static str {
 pub(super) struct Exchange {
     /// Its first request.
     pub(super) request: Request,
-    /// Nanoseconds since the client's host began another exchange with this server, and since anybody did.
-    pub(super) gaps: [Option<i64>; 2],
+    /// How fast it follows others of the client's host with this server, and those of anybody.
+    pub(super) paces: [Pace; 2],
     /// The latest challenge of the server.
     challenge: Option<i64>,
     latest: LatestMessage,
@@ -73,6 +77,47 @@ pub(super) struct Exchange {
     pub(super) is_challenged_twice: bool,
     /// The data that was asked for came.
     pub(super) is_answered: bool,
+    /// An ICMP error came in its place.
+    pub(super) refusal: Option<Box<Failure>>,
+}
+
+/// Nanoseconds in which exchanges are counted: limits are per second or per minute.
+pub(super) const WINDOWS: [i64; 2] = [1_000_000_000, 60_000_000_000];
+
+/// How fast an exchange follows others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    /// Nanoseconds since the one before it began.
+    pub(super) gap: Option<i64>,
+    /// How many began before it in each of the [`WINDOWS`].
+    pub(super) before: [u32; WINDOWS.len()],
+}
+
+/// When exchanges began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Begun {
+    latest: Option<Time>,
+    /// When each of the [`WINDOWS`] began, and how many began in it.
+    windows: [(Time, u32); WINDOWS.len()],
+}
+
+impl Begun {
+    /// Another one begins.
+    fn another(&mut self, now: Time) -> Pace {
+        let latest = self.latest.replace(now);
+        let gap = latest.map(|latest| now.since(latest));
+        let mut pace = Pace { gap, ..Pace::default() };
+        for (((began, count), length), before) in
+            self.windows.iter_mut().zip(WINDOWS).zip(&mut pace.before)
+        {
+            if *count == 0 || now.since(*began) >= length {
+                (*began, *count) = (now, 0);
+            }
+            *before = *count;
+            *count = count.saturating_add(1);
+        }
+        pace
+    }
 }
 
 /// The latest message of an exchange.
@@ -86,17 +131,18 @@ enum LatestMessage {
 }
 
 impl Exchange {
-    /// One that begins with this request. `gaps`: as in [`Exchange::gaps`].
-    pub(super) fn new(request: Request, gaps: [Option<i64>; 2]) -> Exchange {
+    /// One that begins with this request. `paces`: as in [`Exchange::paces`].
+    pub(super) fn new(request: Request, paces: [Pace; 2]) -> Exchange {
         Exchange {
             request,
-            gaps,
+            paces,
             challenge: None,
             latest: LatestMessage::Request,
             is_returned: false,
             is_challenged_again: false,
             is_challenged_twice: false,
             is_answered: false,
+            refusal: None,
         }
     }
 
@@ -156,8 +202,8 @@ pub(super) struct ExchangeLog {
     old: Open,
     /// When the young ones became old.
     turned: Option<Time>,
-    /// When a host began its latest exchange with a server, and when anybody did.
-    latest: RecentMap<(Option<IpAddr>, SocketAddr), Time>,
+    /// When a host began exchanges with a server, and when anybody did.
+    begun: RecentMap<(Option<IpAddr>, SocketAddr), Begun>,
     /// Those that have ended.
     ended: Vec<Exchange>,
 }
@@ -183,13 +229,17 @@ impl ExchangeLog {
         if self.young.len() + self.old.len() >= most {
             return false;
         }
-        let gaps = [Some(request.client.ip()), None].map(|host| {
+        let paces = [Some(request.client.ip()), None].map(|host| {
             let key = (host, request.server);
-            let before = self.latest.get_mut(&key, most).copied();
-            self.latest.insert(key, time, most);
-            before.map(|before| time.since(before))
+            if let Some(begun) = self.begun.get_mut(&key, most) {
+                return begun.another(time);
+            }
+            let mut begun = Begun::default();
+            let pace = begun.another(time);
+            self.begun.insert(key, begun, most);
+            pace
         });
-        let exchange = Exchange::new(request, gaps);
+        let exchange = Exchange::new(request, paces);
         self.young.insert(key, (exchange, time));
         true
     }
@@ -212,6 +262,16 @@ impl ExchangeLog {
                 self.young.insert(key, (exchange, time));
             }
             None => self.ended.push(Exchange { is_answered: true, ..exchange }),
+        }
+    }
+
+    /// An ICMP error answers a request of this kind, or one for a challenge with which each exchange begins.
+    pub(super) fn refuses(&mut self, ends: [SocketAddr; 2], kind: &'static str, why: &Failure) {
+        for key in [kind, ""].map(|key| (ends, key)) {
+            let open = self.young.get_mut(&key).or_else(|| self.old.get_mut(&key));
+            if let Some((exchange, _)) = open {
+                exchange.refusal = Some(Box::new(why.clone()));
+            }
         }
     }
 
@@ -268,8 +328,19 @@ mod tests {
         let [mut client, server] = ends();
         client.set_port(port);
         let (kind, protocol, time) = ("info_request", Id::ALL[0], Time(seconds * SECOND));
-        let (challenge, is_query, is_wrong) = (None, true, false);
-        Request { client, server, kind, protocol, frame, time, challenge, is_query, is_wrong }
+        let (challenge, length, is_query, is_wrong) = (None, 25, true, false);
+        Request {
+            client,
+            server,
+            kind,
+            protocol,
+            frame,
+            time,
+            challenge,
+            length,
+            is_query,
+            is_wrong,
+        }
     }
 
     fn ask(log: &mut ExchangeLog, frame: u64, seconds: i64) {
@@ -308,7 +379,10 @@ mod tests {
         assert!(ended[0].is_left_by_client());
         log.finish(Time(20 * SECOND), 2 * SECOND, false);
         let ended = log.take();
-        assert!(!ended[0].is_left_by_client() && ended[0].gaps == [Some(5 * SECOND); 2]);
+        assert!(
+            !ended[0].is_left_by_client()
+                && ended[0].paces.map(|pace| pace.gap) == [Some(5 * SECOND); 2]
+        );
     }
 
     /// However late it is, and however often the server challenges the client again.

@@ -6,6 +6,9 @@ use std::ops::Deref;
 use dissectors::kit::{Cause, CauseKind, Values};
 pub(super) use dissectors::ledger::NO_ACCIDENT;
 
+/// As many exchanges show a share.
+pub(super) const ENOUGH: u64 = 10;
+
 /// Maximum number of packets named.
 const NAMED: usize = 3;
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{AddressRole, Item, causes, is_of_several, is_private};
+use dissectors::kit::{AddressRole, Item, causes, is_of_several, is_private, may_be_of_several};
 
 use super::Diagnosis;
 use super::fact::Failure;
@@ -139,7 +139,7 @@ impl Diagnosis {
             is_private(host)
                 && !self.speakers.contains(&host)
                 && !server.clients.is_empty()
-                && server.clients.iter().all(|client| is_of_several(host, *client))
+                && server.clients.iter().all(|client| may_be_of_several(host, *client))
         };
         let servers = self.servers.iter();
         let mut all: Vec<_> = servers

@@ -124,7 +124,7 @@ impl ServerState<'_> {
                 };
                 let is_silent = is_about_silence && cause == open.cause && item == Item::Answered;
                 let more = match is_silent {
-                    _ if cause == &causes::CAPTURE_ONE_SIDED => {
+                    _ if cause == &causes::CAPTURE_ONE_SIDED && self.server.orphans == 0 => {
                         "; nothing of this host is in the capture"
                     }
                     true => "; that is too little to call it silent",

@@ -7,7 +7,7 @@ use dissectors::Id;
 use dissectors::kit::{Item, Kind, Masters, Purpose, Time, Transport, causes};
 
 use super::checklist::Checklist;
-use super::fact::{Failure, NO_ACCIDENT};
+use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
 use super::verdict::{ItemVerdict, Verdict};
 use super::{is_clients_fault, is_error};
 use crate::session::{MessageEvent, Value};
@@ -319,7 +319,8 @@ impl Master {
     /// Whether it accepts the client to which it sends a list.
     fn accepts(&mut self, event: &MessageEvent<'_>) -> bool {
         let client = event.ends()[1].ip();
-        match refusal(event, self.protocol.info().masters) {
+        let times = self.items.fact(Item::AcceptsClient).run + 1;
+        match refusal(event, self.protocol.info().masters, times) {
             Some(why) => {
                 let is_banned = why.cause == &causes::masters::BANNED;
                 self.refused.fails(client);
@@ -338,8 +339,12 @@ impl Master {
     /// It sends some other text: it may refuse the client.
     fn refuses(&mut self, event: &MessageEvent<'_>) {
         let Some(text) = words(event) else { return };
-        self.refused.fails(event.ends()[1].ip());
-        if !described::is_refusal(&text) {
+        let client = event.ends()[1];
+        self.refused.fails(client.ip());
+        // In place of a list, whatever it says is a refusal, unless the list follows.
+        let is_asked = self.lists.iter().any(|list| list.client == client);
+        let is_refusal = described::is_refusal(&text);
+        if !is_asked && !is_refusal {
             self.items.fact(Item::AcceptsClient).open(&causes::NOT_IN_CAPTURE, event.frame(), text);
             return;
         }
@@ -347,10 +352,13 @@ impl Master {
             true => (&causes::masters::VALIDATE_REFUSED, format!("says \"{text}\"")),
             false => (&causes::answers::REFUSED_IN_WORDS, format!("\"{text}\"")),
         };
-        let values: [(_, &dyn Display); 2] = [("times", &1), ("text", &text)];
-        self.items.fact(Item::AcceptsClient).fails(Failure::with(cause, event.frame(), &values));
-        let client = event.ends()[1];
-        self.lists.retain(|list| list.client != client);
+        let accepts = self.items.fact(Item::AcceptsClient);
+        let times = counted(accepts.run + 1, "time");
+        let values: [(_, &dyn Display); 2] = [("times", &times), ("text", &text)];
+        accepts.fails(Failure::with(cause, event.frame(), &values));
+        if is_refusal {
+            self.lists.retain(|list| list.client != client);
+        }
     }
 
     /// A condition is met. `of_all`: for every client for which it was not, too, so that it is met again.
@@ -441,6 +449,7 @@ impl Master {
         let waiting = self.lists.iter().filter(is_due);
         let stopped = waiting.clone().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
         let unanswered: u64 = waiting.filter_map(|list| Some(list.waits?.2)).sum();
+        let is_share = self.asked >= ENOUGH && 10 * unanswered > self.asked;
         if let Some(list) = stopped
             && let Some((frame, _, times)) = list.waits.filter(|_| !around.is_lossy)
         {
@@ -452,22 +461,24 @@ impl Master {
             let why = Failure::with(&causes::masters::LIST_THROTTLED, frame, &values);
             self.items.fact(Item::GivesWholeList).fails_by(vec![why]);
         } else if (unanswered >= NO_ACCIDENT || around.complete && unanswered > 0)
-            && !self.items.is_met(Item::GivesList)
+            && (is_share || !self.items.is_met(Item::GivesList))
             && !around.is_lossy
         {
-            let values: [(_, &dyn Display); 1] = [("times", &grouped(unanswered))];
+            let values: [(_, &dyn Display); 2] =
+                [("times", &grouped(unanswered)), ("asked", &grouped(self.asked))];
             let why = Failure::with(&causes::masters::LIST_UNANSWERED, self.first, &values);
-            self.items.fact(Item::GivesList).fails(why);
+            self.items.fact(Item::GivesList).fails_by(vec![why]);
         }
     }
 }
 
-/// Why a master does not accept the client to which it sends this list, or something else in its place.
-fn refusal(event: &MessageEvent<'_>, masters: Option<&Masters>) -> Option<Failure> {
+/// Why a master does not accept the client to which it sends this list, or something else in its place, for the so
+/// many-th time.
+fn refusal(event: &MessageEvent<'_>, masters: Option<&Masters>, times: u64) -> Option<Failure> {
     let frame = event.frame();
     let value = |path: &str| event.field(path).and_then(described::number);
     let in_words = |text: String| {
-        let values: [(_, &dyn Display); 2] = [("times", &1), ("text", &text)];
+        let values: [(_, &dyn Display); 2] = [("times", &counted(times, "time")), ("text", &text)];
         Failure::with(&causes::answers::REFUSED_IN_WORDS, frame, &values)
     };
     let status = masters.and_then(|it| it.status).and_then(|(path, fine)| {

@@ -148,7 +148,8 @@ impl Diagnosis {
         self.late_facts(address, &mut server, read, position);
         let query = server.query.map(|id| id.info().diagnosis);
         let elsewhere = query.and_then(|it| it.registers).and_then(Id::named);
-        let elsewhere = elsewhere.filter(|id| self.lists.has_whole(*id));
+        let is_listed = self.lists.sighting(&address, None).is_some();
+        let elsewhere = elsewhere.filter(|id| is_listed || self.lists.has_whole(*id));
         let registers = server.registers.or(elsewhere).map(|id| id.info().diagnosis);
         let has = |item: &Item| {
             [query, registers].into_iter().flatten().any(|it| it.items.contains(item))

@@ -43,6 +43,7 @@ impl Diagnosis {
                     frame: event.frame(),
                     time: event.time(),
                     challenge: challenge.and_then(|number| number.parse().ok()),
+                    length: event.length() as usize,
                     is_query,
                     is_wrong: event.checked().findings.iter().any(|it| is_clients_fault(&it)),
                 };
@@ -228,7 +229,12 @@ impl Diagnosis {
         clients.iter_mut().for_each(|(host, client)| {
             let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
             client.doubt_only(|server| self.complete || self.is_heard(server.ip(), read));
-            client.conclude(*host, pattern, |server| filtered.contains(server), is_lossy);
+            let is_filtered = |server: &SocketAddr| filtered.contains(server);
+            let is_attacked = |server: &SocketAddr| {
+                let server = self.servers.get(server);
+                server.is_some_and(|server| server.fact(Item::NotAttacked).run > 0)
+            };
+            client.conclude(*host, pattern, is_filtered, is_attacked, is_lossy);
             client.conclude_lists(*host, &lists, is_lossy);
         });
         let mut hosts: Vec<_> = clients.iter_mut().collect();

@@ -11,7 +11,7 @@ use super::pattern::PatternFailure;
 use super::server::{ChallengeLoops, Odd, Server};
 use crate::session::Totals;
 use crate::summary::described;
-use crate::text::grouped;
+use crate::text::{counted, grouped};
 
 impl Diagnosis {
     /// What all exchanges with a server show together.
@@ -26,6 +26,7 @@ impl Diagnosis {
         challenged_again(server);
         too_many(server, Item::Whole);
         too_many(server, Item::Readable);
+        too_many(server, Item::InTime);
         let from_elsewhere = server.fact(Item::FromAsked);
         if from_elsewhere.run > 0 || from_elsewhere.open.is_some() {
             return;
@@ -34,6 +35,8 @@ impl Diagnosis {
         let answers = server.pattern.all.answered > 0;
         match why {
             None if server.fact(Item::Answered).good == 0 => self.silence(address, server, read),
+            // It answers them with challenges.
+            None if is_looping(server) => {}
             // What the unanswered requests have in common says more than that they are unanswered.
             None => in_common(server),
             Some(why) if answers && why == &causes::QUERIES_UNANSWERED => in_common(server),
@@ -160,10 +163,17 @@ fn responds_in_part(server: &Server, found: &PatternFailure) -> bool {
     if server.in_part > 0 || server.fact(Item::Whole).failure(true).is_some() {
         return true;
     }
-    let kind = found.by.as_ref().filter(|(name, _)| *name == "kind");
+    let is_never = found.failure.cause == &causes::answers::ONLY_SOME_KINDS;
+    let kind = found.by.as_ref().filter(|_| is_never);
     let answers =
         |name: &str| server.kinds.iter().any(|it| it.name == name && it.answered.good > 0);
     kind.is_some_and(|(_, kind)| answers(kind))
+}
+
+/// Whether it answers its own challenges with others.
+fn is_looping(server: &Server) -> bool {
+    let verified = server.fact(Item::Verified).failure(true);
+    verified.is_some_and(|failure| failure.cause == &causes::CHALLENGE_LOOP)
 }
 
 /// It answers its own challenges with others, or gives two at a time.
@@ -172,9 +182,12 @@ fn challenged_again(server: &mut Server) {
     let unanswered = &causes::CHALLENGED_REQUEST_UNANSWERED;
     let is_open = verified.failure(true).is_none_or(|failure| failure.cause == unanswered);
     let is_accepted = verified.good > 0;
-    // If some requests with its challenge are answered, others may be of a kind that never is.
+    // If some requests with its challenge are answered, others may be of a kind that never is, or be many.
     let proves = |loops: &&ChallengeLoops| {
-        loops.times >= NO_ACCIDENT && (!is_accepted || server.pattern.never_answers(loops.kind))
+        loops.times >= NO_ACCIDENT
+            && (!is_accepted
+                || server.pattern.never_answers(loops.kind)
+                || server.pattern.is_explained_by(loops.times))
     };
     if let Some(loops) = server.loops.iter().find(proves).filter(|_| is_open) {
         let why = Failure::with(&causes::CHALLENGE_LOOP, loops.frame, &[]);
@@ -197,12 +210,12 @@ fn odd_responses(server: &mut Server) {
         return;
     }
     let (times, all) = (grouped(odd.times), grouped(odd.times + good));
-    let (cause, text) = match &odd.is {
-        Odd::Zeros => (&causes::answers::ZERO_FILLED, String::new()),
+    let (cause, times, text) = match &odd.is {
+        Odd::Zeros => (&causes::answers::ZERO_FILLED, times, ""),
         Odd::Text(text) if described::is_refusal(text) => {
-            (&causes::answers::REFUSED_IN_WORDS, text.clone())
+            (&causes::answers::REFUSED_IN_WORDS, counted(odd.times, "time"), &**text)
         }
-        Odd::Text(text) => (&causes::answers::OTHER_PROTOCOL, text.clone()),
+        Odd::Text(text) => (&causes::answers::OTHER_PROTOCOL, times, &**text),
     };
     let text = format!("\"{text}\"");
     let values: [(_, &dyn Display); 3] = [("times", &times), ("all", &all), ("text", &text)];

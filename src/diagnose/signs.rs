@@ -244,7 +244,12 @@ impl Diagnosis {
                         let why = Failure::new(cause, error.frame, text);
                         server.fails((None, Some(master)), Item::Challenged, &why);
                     }
-                    _ => unanswered(server, Some(what), cause, error.frame, &text),
+                    ServerPacketKind::Request { kind, .. } => {
+                        let why = Failure::new(cause, error.frame, &*text);
+                        self.log.refuses(error.ends, kind, &why);
+                        unanswered(server, Some(what), cause, error.frame, &text);
+                    }
+                    _ => {}
                 }
             }
             // A client's request to a master.

@@ -169,11 +169,16 @@ impl DiagnosisReport<'_> {
         &others[..others.len().min(SERVERS)]
     }
 
-    /// The clients and masters that are shown: those with faults, up to a maximum.
+    /// The clients and masters that are shown: those with faults, and where there is no server, all masters, up to a
+    /// maximum.
     fn parties(&self) -> impl Iterator<Item = &DiagnosedParty> {
-        let masters = if self.diagnoses.of_probe { &[] } else { &self.diagnoses.masters[..] };
-        let all = self.diagnoses.clients.iter().chain(masters);
-        all.filter(|party| party.outcome() == Outcome::Fault).take(SERVERS)
+        let Diagnoses { servers, clients, masters, of_probe, .. } = self.diagnoses;
+        let masters = if *of_probe { &[] } else { &masters[..] };
+        let is_shown = |party: &&DiagnosedParty| {
+            let is_all_there_is = servers.is_empty() && party.role == Role::Master;
+            is_all_there_is || party.outcome() == Outcome::Fault
+        };
+        clients.iter().chain(masters).filter(is_shown).take(SERVERS)
     }
 
     /// A note about what is not shown.

@@ -72,6 +72,33 @@ fn a_challenge_from_another_port_or_as_text_is_named() {
     let report = diagnosed(&text);
     assert_eq!(item(&report, "clients", "ask.wellformed"), "no challenge_as_text");
     assert_eq!(item(&report, "servers", "seen.answered"), "unknown request_wrong");
+    for text in ["ffffffff", "0x11126f1c", "null"] {
+        let script = rounds(3, |_, at| format!("{at}.0 c > s  FFFFFFFF 55 '{text}'\n"));
+        let wellformed = item(&diagnosed(&script), "clients", "ask.wellformed");
+        assert_eq!(wellformed, "no challenge_as_text", "{text}");
+    }
+}
+
+#[test]
+fn a_limit_that_lets_the_first_of_a_burst_pass_is_one() {
+    let bursts = |answered: u32| {
+        let request = |at: u32, nth: u32| {
+            let port = 50_000 + nth;
+            let mut script = format!("{at}.{nth}0 c:{port} > s  {INFO}\n");
+            if nth < answered {
+                writeln!(script, "{at}.{nth}2 s > c:{port}  {ANSWER}").unwrap();
+            }
+            script
+        };
+        let burst = |at: u32| (0..9).map(|nth| request(at, nth)).collect::<String>();
+        let report = diagnosed(&rounds(5, |_, at| burst(at)));
+        let item = item(&report, "servers", "seen.answered");
+        (item, report["servers"][0]["items"].to_string())
+    };
+    let (answered, items) = bursts(6);
+    assert_eq!(answered, "no rate_limited");
+    assert!(items.contains("requests after the first 6 of a client within 1.0s"), "{items}");
+    assert_eq!(bursts(9).0, "yes");
 }
 
 #[test]
@@ -150,7 +177,7 @@ fn a_broadcast_is_no_server_and_a_probe_is_one() {
     let answer = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
     let (client, server) = ("10.0.0.1:50000", "10.0.0.2:27015");
     // The last address of a network is one of all of its hosts, too.
-    for to in ["255.255.255.255:27015", "10.0.0.255:27015"] {
+    for to in ["255.255.255.255:27015", "10.0.0.255:27015", "10.0.3.255:27015", "10.0.0.63:27015"] {
         let mut capture = Capture::new(Link::Ethernet);
         for nth in 0..4 {
             let at = |ms: u64| START.after((nth * 20_000 + ms) * 1_000_000);

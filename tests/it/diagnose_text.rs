@@ -1,6 +1,8 @@
 //! `gamewire diagnose`: servers, clients and masters that speak text.
 
 use crate::support::diagnosis::{self, item};
+use crate::support::gamewire;
+use crate::support::project::Project;
 use captures::exchange::Setting;
 use serde_json::Value;
 
@@ -218,4 +220,27 @@ fn a_whole_list_for_another_client_does_not_mend_one_that_was_cut() {
     };
     assert_eq!(master(&[cut(0), other(20), other(40)]), "no list_cut");
     assert_eq!(master(&[cut(0), other(20), whole(40)]), "yes");
+}
+
+/// In place of a list, all words are a refusal, but not before one.
+#[test]
+fn a_master_that_says_something_in_place_of_a_list_refuses() {
+    let words = |at| listed(at, r"\\error\\Your client is out of date.\\final\\");
+    let list = |at| listed(at, r"\\ip\\10.0.0.2:7778\\final\\");
+    let accepts = |parts: &[String]| {
+        item(&diagnosed(&(parts.concat() + "end 90")), "masters", "master.accepts")
+    };
+    assert_eq!(accepts(&[words(0), words(20)]), "no refused_in_words");
+    assert_eq!(accepts(&[list(0), list(20)]), "yes");
+    assert_eq!(accepts(&[words(0), list(20)]), "yes");
+}
+
+#[test]
+fn masters_are_shown_where_there_is_no_server() {
+    let script = "0.00 c > m:27011  31 FF '0.0.0.0:0' 00 00\nend 1";
+    let (_project, file) = Project::of_script(script, &Setting::udp(7778));
+    let run = gamewire(["diagnose", "--no-config", &file]);
+    let lines: Vec<_> = run.out.lines().collect();
+    assert!(lines[0].starts_with("no server: "), "{}", run.out);
+    assert!(lines[1].contains("master 10.0.0.9:27011 (valve_master): "), "{}", run.out);
 }

@@ -313,3 +313,61 @@ fn losses_that_show_prove_nothing() {
     let report = of_script(&script, 27015);
     assert!(item(&report, "servers", "seen.answered").starts_with("yes"), "{report:#}");
 }
+
+/// Only what still waits when a file breaks off may have come later.
+#[test]
+fn a_file_that_breaks_off_proves_what_was_overdue() {
+    let round = |nth: u32| {
+        let (at, port) = (nth * 10, 50_000 + 2 * nth);
+        format!(
+            "{at}.0 c:{port} > s  {INFO}\n{at}.02 s > c:{port}  {ANSWER}\n\
+             {at}.1 c:{0} > s  FFFFFFFF 56 FFFFFFFF\n",
+            port + 1
+        )
+    };
+    let rounds: String = (0..6).map(round).collect();
+    let capture = captures::exchange::capture(&rounds, &Setting::udp(27015)).unwrap().pcap();
+    let answered = |bytes: &[u8]| {
+        let (_project, file) = Project::of_capture(bytes);
+        let run = gamewire(["check", "--no-config", &file]);
+        let rule = run.out.lines().find(|line| line.starts_with("A2S062")).map(str::to_owned);
+        (item(&diagnosed(&file), "servers", "seen.answered"), rule.unwrap_or_default())
+    };
+    let (whole, rule) = answered(&capture);
+    assert_eq!(whole, "no only_some_kinds_answered");
+    let (cut, of_cut) = answered(&capture[..capture.len() - 4]);
+    assert_eq!(cut, whole);
+    assert!(rule.contains(" fail ") && of_cut.contains(" fail "), "{rule}\n{of_cut}");
+}
+
+/// The numbers of packets stand in their headers.
+#[test]
+fn packets_of_a_response_are_missing_wherever_the_others_were_cut() {
+    let split = |nth: u32| {
+        let (at, port) = (nth * 10, 50_000 + nth);
+        format!(
+            "{at}.0 c:{port} > s  FFFFFFFF 56 FFFFFFFF\n\
+             {at}.02 s > c:{port}  FEFFFFFF 0{nth}000000 03 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1200\n\
+             {at}.03 s > c:{port}  FEFFFFFF 0{nth}000000 03 02 E004 'x'*100 00\n"
+        )
+    };
+    let rounds = (1..6).map(split).collect::<String>() + "end 90";
+    for most in [2000, 96] {
+        let whole = item(&cut(&rounds, 27015, most), "servers", "seen.whole");
+        assert_eq!(whole, "no split_part_missing", "at most {most} bytes");
+    }
+    let two = |nth: u32| {
+        let (at, port) = (nth * 10, 50_000 + nth);
+        format!(
+            "{at}.0 c:{port} > s  FEFD09 0000000{nth}\n{at}.01 s > c:{port}  09 0000000{nth} '7' 00\n\
+             {at}.015 c:{port} > s  FEFD00 0000000{nth} 00000007 FFFFFF01\n\
+             {at}.02 s > c:{port}  00 0000000{nth} 'splitnum' 00 00 00 'hostname' 00 'A' 00 'x'*900\n\
+             {at}.03 s > c:{port}  00 0000000{nth} 'splitnum' 00 01 01 'player_' 00 00 'Ann' 00 'y'*900\n"
+        )
+    };
+    let rounds = (1..6).map(two).collect::<String>() + "end 90";
+    for most in [2000, 96] {
+        let whole = item(&cut(&rounds, 6500, most), "servers", "seen.whole");
+        assert_eq!(whole, "no split_part_missing", "the last packet is missing; {most} bytes");
+    }
+}

@@ -320,13 +320,14 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
     // Evicted packets may have belonged to this response.
     let spilled = cx.conversation.spilled();
     let spilled = spilled.is_some_and(|when| set.more.last.since(when) < timeout);
+    // Which packets came stands in their headers, wherever the recording cut them.
     let evidence = Evidence {
-        lost: set.is_lost() || spilled,
+        lost: spilled,
         asked_party_seen: set.asked,
         waited: now.since(set.more.last) >= timeout,
         ..cx.flow.evidence()
     };
-    sink.evidence(evidence);
+    sink.evidence(Evidence { lost: set.is_lost() || spilled, ..evidence });
     let message = direction(cx, &set, sink);
     let shape = if message.speaker == Role::Client {
         None

@@ -93,6 +93,7 @@ impl Protocol for AcrMaster {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
+        telling: None,
         challenge_is_of_port: false,
     };
     type Settings = Settings;

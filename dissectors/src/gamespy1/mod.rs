@@ -136,6 +136,7 @@ impl Protocol for GameSpy1 {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
+        telling: None,
         challenge_is_of_port: false,
     };
     type Settings = Settings;

@@ -115,15 +115,21 @@ fn leftovers<S: Sink>(
         let evidence = cx.flow.unanswered(open.side, mark.time, now, cx.settings.answer_timeout);
         // As for a request that was repeated and answered once.
         let answered = !parts.responses.is_empty() || answered == Some(true);
+        // Which packets came stands in their headers, wherever the recording cut them.
         let evidence = Evidence {
-            lost: missed.iter().any(|&at| open.part(at).is_some_and(|part| part.lost)),
             asked_party_seen: open.asked,
             waited: evidence.waited && !answered,
             ..evidence
         };
         let have = missed.iter().fold(0, |have, &at| have | 1 << open.index(at));
         let last = missed.iter().find(|&&at| open.ends(at)).map(|&at| open.index(at));
-        rules::unfinished(have, last, evidence, &mark, sink);
+        // One packet alone may be all there is; several without a last one lack it.
+        let is_ended = match missed[..] {
+            [only] if open.part(only).is_some_and(|part| part.lost) => None,
+            [only] => Some(open.bytes(only).ends_with(b"\0\0")),
+            _ => Some(false),
+        };
+        rules::unfinished(have, last, is_ended, evidence, &mark, sink);
         if parts.responses.is_empty() {
             cx.conversation.settle(open.id);
         }

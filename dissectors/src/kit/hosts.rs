@@ -10,17 +10,30 @@ pub fn is_broadcast(address: IpAddr) -> bool {
     }
 }
 
-/// Whether an address is one of several hosts, of which this is one: also the last address of its network, which is
-/// taken to be one of 256 addresses or more.
+/// Whether an address is one of several hosts, of which this one answers what is sent there: also the last address of
+/// its network.
 pub fn is_of_several(address: IpAddr, host: IpAddr) -> bool {
+    is_broadcast(address) || is_last_of_network(address, host, 4)
+}
+
+/// Whether an address from which nothing comes is one of several hosts, of which this is one. The last address of a small
+/// network may well be a host's.
+pub fn may_be_of_several(address: IpAddr, host: IpAddr) -> bool {
+    is_broadcast(address) || is_last_of_network(address, host, 8)
+}
+
+/// Whether an address is the last one of a host's network, if that is one of so many bits, or of more, up to 16.
+fn is_last_of_network(address: IpAddr, host: IpAddr, least_bits: u32) -> bool {
+    const MOST_BITS: u32 = 16;
     let is_last = match (address, host) {
         (IpAddr::V4(address), IpAddr::V4(host)) => {
-            let ([a, b, c, last], [d, e, f, _]) = (address.octets(), host.octets());
-            last == 255 && ([a, b, c] == [d, e, f] || c == 255 && [a, b] == [d, e])
+            let bits = address.to_bits().trailing_ones().min(MOST_BITS);
+            let differ = u32::BITS - (address.to_bits() ^ host.to_bits()).leading_zeros();
+            bits >= least_bits && differ <= bits
         }
         _ => false,
     };
-    is_broadcast(address) || is_last && address != host
+    is_last && address != host
 }
 
 /// Nanoseconds between the recordings of one datagram before and behind NAT.
@@ -62,12 +75,21 @@ mod tests {
     fn the_last_address_of_a_network_is_of_several_hosts() {
         let is_of_several =
             |one: &str, other: &str| is_of_several(one.parse().unwrap(), other.parse().unwrap());
-        for broadcast in ["255.255.255.255", "239.1.2.3", "10.1.0.255", "10.1.255.255"] {
+        let may_be_of_several = |one: &str, other: &str| {
+            may_be_of_several(one.parse().unwrap(), other.parse().unwrap())
+        };
+        for broadcast in
+            ["255.255.255.255", "239.1.2.3", "10.1.0.255", "10.1.1.255", "10.1.255.255"]
+        {
             assert!(is_of_several(broadcast, "10.1.0.2"), "{broadcast}");
+            assert!(may_be_of_several(broadcast, "10.1.0.2"), "{broadcast}");
         }
-        for host in ["10.1.0.7", "10.2.0.255", "10.1.1.255"] {
+        for host in ["10.1.0.7", "10.2.0.255", "10.1.2.255"] {
             assert!(!is_of_several(host, "10.1.0.2"), "{host}");
         }
+        assert!(is_of_several("10.1.0.127", "10.1.0.2"));
+        assert!(!may_be_of_several("10.1.0.127", "10.1.0.2"));
+        assert!(!is_of_several("10.1.0.127", "10.1.0.130"));
         assert!(is_of_several("ff02::1", "fe80::2") && !is_of_several("fe80::1", "fe80::2"));
     }
 

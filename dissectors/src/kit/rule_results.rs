@@ -137,21 +137,30 @@ impl RuleResults {
         mark: &Mark,
         detail: impl FnOnce() -> String,
     ) {
-        self.note(rule, mark.whole(), Some(*mark), detail);
+        if self.has_room_for_note(rule) {
+            self.keep(rule, Verdict::Note, mark.whole(), Some(mark), detail());
+        }
     }
 
-    fn note(
+    fn has_room_for_note(&mut self, rule: &'static Rule) -> bool {
+        self.count(rule, Verdict::Note, 1);
+        self.has_room(rule, Verdict::Note)
+    }
+
+    /// Keeps a finding. `mark`: of the message that it is about, if not the current one.
+    #[cold]
+    fn keep(
         &mut self,
         rule: &'static Rule,
+        verdict: Verdict,
         span: Span,
-        mark: Option<Mark>,
-        detail: impl FnOnce() -> String,
+        mark: Option<&Mark>,
+        detail: String,
     ) {
-        self.count(rule, Verdict::Note, 1);
-        if self.has_room(rule, Verdict::Note) {
-            let note = Finding::of(rule, (Verdict::Note, Severity::Note), span, detail());
-            self.findings.push(Finding { mark, ..note });
-        }
+        let severity = self.severity(rule, verdict);
+        let mark = mark.copied();
+        let finding = Finding { rule, verdict, severity, span, detail, mark, if_heard: false };
+        self.findings.push(finding);
     }
 
     /// Counts a finding. Returns whether to keep it, since a message may have as many as it has
@@ -175,11 +184,8 @@ impl Sink for RuleResults {
     ) {
         if ok {
             self.counts.of_mut(rule).passed += 1;
-        } else {
-            if let Some(verdict) = self.broken(rule, None) {
-                let result = (verdict, self.severities.of(rule));
-                self.findings.push(Finding::of(rule, result, at, detail()));
-            }
+        } else if let Some(verdict) = self.broken(rule, None) {
+            self.keep(rule, verdict, at, None, detail());
         }
     }
 
@@ -189,7 +195,9 @@ impl Sink for RuleResults {
     }
 
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.note(rule, at, None, detail);
+        if self.has_room_for_note(rule) {
+            self.keep(rule, Verdict::Note, at, None, detail());
+        }
     }
 
     fn recalled(
@@ -205,10 +213,11 @@ impl Sink for RuleResults {
             return;
         }
         if let Some(verdict) = self.broken(rule, Some(evidence)) {
-            let result = (verdict, self.severities.of(rule));
-            let found = Finding::of(rule, result, mark.whole(), detail());
+            self.keep(rule, verdict, mark.whole(), Some(mark), detail());
             let if_heard = self.is_proven_if_heard(rule, evidence);
-            self.findings.push(Finding { mark: Some(*mark), if_heard, ..found });
+            if let Some(found) = self.findings.last_mut() {
+                found.if_heard = if_heard;
+            }
         }
     }
 

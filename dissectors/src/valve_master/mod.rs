@@ -129,6 +129,7 @@ impl Protocol for ValveMaster {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
+        telling: None,
         challenge_is_of_port: false,
     };
     type Settings = Settings;

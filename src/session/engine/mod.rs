@@ -177,6 +177,9 @@ impl Session {
     /// The next packet.
     fn packet<F: FieldSink>(&mut self, packet: &Packet<'_>, recorder: &mut Recorder<F>) {
         let context = &mut self.context;
+        if context.broke_off {
+            (context.lossy, context.broke_off) = (true, false);
+        }
         context.frame += 1;
         let change = self.files.go_on(context.frame, packet.file, packet.number);
         context.span = [context.span[0].min(packet.time), context.span[1].max(packet.time)];
@@ -237,9 +240,9 @@ impl Session {
     fn finish<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) -> OpenFlows {
         self.context.moment = EventOrder::END;
         // Timeouts that were due by now do not depend on later packets.
-        for shard in &mut self.shards {
-            shard.ask_due(&mut self.context, recorder);
-        }
+        self.ask_due(recorder);
+        // What has not waited for long enough proves nothing, unless the capture is said to be complete.
+        self.context.ended_early = self.context.broke_off && self.context.options.complete;
         self.context.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(recorder);
         let left = |shard: &mut Shard| {
@@ -432,11 +435,27 @@ impl Session {
     #[cold]
     fn lose<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
         if !self.context.lossy {
-            for shard in &mut self.shards {
-                shard.ask_due(&mut self.context, recorder);
-            }
+            self.ask_due(recorder);
             self.context.moment = self.context.moment.within();
             self.context.lossy = true;
+        }
+    }
+
+    /// The recording breaks off. If packets follow, some between them are missing; if not, only what still waits may have
+    /// come later.
+    #[cold]
+    fn break_off<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
+        if !self.context.lossy && !self.context.broke_off {
+            self.ask_due(recorder);
+            self.context.moment = self.context.moment.within();
+            self.context.broke_off = true;
+        }
+    }
+
+    /// Checks the timeouts until now.
+    fn ask_due<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
+        for shard in &mut self.shards {
+            shard.ask_due(&mut self.context, recorder);
         }
     }
 

@@ -41,6 +41,10 @@ pub(super) struct PacketContext {
     pub(super) lossy: bool,
     /// Some of them from before the notice.
     pub(super) dropped: bool,
+    /// The recording broke off after the latest packet.
+    pub(super) broke_off: bool,
+    /// It did, no packet followed, and it is said to be complete: what still waits may have come later.
+    pub(super) ended_early: bool,
     pub(super) frame: u64,
     /// The offset of the current packet in the capture file.
     pub(super) offset: u64,
@@ -65,6 +69,8 @@ impl PacketContext {
             pieces: Vec::new(),
             headers: Vec::new(),
             lossy: false,
+            broke_off: false,
+            ended_early: false,
             dropped: false,
             frame: 0,
             offset: 0,
@@ -163,7 +169,7 @@ impl PacketContext {
         // effects of the originals are not in the capture.
         let is_midway =
             flow.transport() == Transport::Tcp && !flow.has_begun() && !self.options.complete;
-        let mut lossy = self.lossy || is_midway || flow.is_lossy();
+        let mut lossy = self.lossy || self.ended_early || is_midway || flow.is_lossy();
         if !lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
             lossy = self.lacks_some(flow, incomplete);
         }

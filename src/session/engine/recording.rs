@@ -36,8 +36,14 @@ impl Session {
         let is_good = !notice.is_warning();
         let at = EventOrder::at(self.context.frame);
         self.context.moment = self.context.moment.max(at).within();
-        if !is_good {
-            self.lose(recorder);
+        match notice {
+            _ if is_good => {}
+            Notice::FileCut { .. }
+            | Notice::FileShrank { .. }
+            | Notice::BrokenBlock { .. }
+            | Notice::Interrupted { .. }
+            | Notice::ReadError { .. } => self.break_off(recorder),
+            _ => self.lose(recorder),
         }
         self.context.dropped |= rule.code == NET010.code && !is_good;
         if !self.is_first() {

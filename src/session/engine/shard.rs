@@ -339,7 +339,7 @@ impl Shard {
         recorder.count_in(&flow);
         let before = flow.memory();
         let silence = count_packet(&mut flow, payload);
-        if payload.lost {
+        if payload.lost && hides_more(&flow, payload) {
             flow.set_lossy();
         }
         let facts = context.facts(&flow, silence, &self.incomplete);
@@ -510,4 +510,12 @@ pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<FlowKey> {
 fn count_packet(flow: &mut FlowMut<'_>, payload: &Payload<'_>) -> u64 {
     let packets = payload.pieces.len().max(1) as u64;
     flow.count(payload.side, payload.time, packets, payload.bytes.len())
+}
+
+/// Whether what a recording cut off from a datagram may hide more than its fields.
+#[cold]
+fn hides_more(flow: &FlowMut<'_>, payload: &Payload<'_>) -> bool {
+    let FlowState::Conversation(conversation) = &flow.state else { return true };
+    let telling = conversation.id().info().telling;
+    telling.is_none_or(|telling| payload.bytes.len() < telling)
 }

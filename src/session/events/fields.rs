@@ -22,6 +22,13 @@ impl<'b> MessageEvent<'b> {
         first
     }
 
+    /// The bytes of the message from the first one of a field on, by its name.
+    pub fn bytes_from(&self, name: &str) -> Option<&'b [u8]> {
+        let tree = self.tree()?;
+        let (_, node) = tree.children(None).find(|(_, node)| node.field.name == name)?;
+        self.payload().bytes.get(node.span.start as usize..)
+    }
+
     /// The keys and values of a map, by its name.
     pub fn pairs(&self, map: &str) -> Vec<(&'b [u8], Value<'b>)> {
         self.fields().map_or(Vec::new(), |fields| fields.pairs(map).collect())

@@ -129,10 +129,12 @@ pub(in crate::gamespy4) fn last_bit_misplaced<S: Sink>(
     });
 }
 
-/// An incomplete response that timed out. `have`: the packets that arrived, a bit each.
+/// An incomplete response that timed out. `have`: the packets that arrived, a bit each. `is_ended`: what came is a
+/// response in one packet, but for the high bit; `None`: nobody knows.
 pub(in crate::gamespy4) fn unfinished<S: Sink>(
     have: u128,
     last: Option<u8>,
+    is_ended: Option<bool>,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
@@ -144,7 +146,12 @@ pub(in crate::gamespy4) fn unfinished<S: Sink>(
             Some(last) => format!("packet {missing} of 0 to {last} is missing"),
             None => format!("packet {missing} is missing, packet {highest} is there"),
         });
+    } else if is_ended == Some(false) {
+        sink.recalled(&GS4021, false, evidence, mark, || {
+            format!("no packet comes after packet {highest}, which is not the last one")
+        });
     } else {
+        let evidence = Evidence { lost: evidence.lost || is_ended.is_none(), ..evidence };
         sink.recalled(&GS4022, false, evidence, mark, || {
             format!("no packet after packet {highest}, and the high bit on none")
         });

@@ -48,7 +48,7 @@ cause! {
     pub SOMETIMES_UNANSWERED "sometimes_unanswered" {
         no: [Answered],
         says: "it answers only {answered} of {asked} requests",
-        details: "{missing} of {asked} requests stay unanswered, without a pattern in kind, client, time or rate",
+        details: "{missing} of {asked} requests stay unanswered{pattern}",
         advice: "Packets are lost on the way, or the server is too busy to answer: compare a capture at the server with one \
                  at a client.",
     }
@@ -68,9 +68,8 @@ cause! {
     /// It answers requests only if they come slowly.
     pub RATE_LIMITED "rate_limited" {
         no: [Answered],
-        says: "it does not answer requests within {gap} of {other}",
-        details: "{missing} of {fast} requests less than {gap} after {other} stay unanswered, \
-                  {slow_missing} of {slow} others",
+        says: "it does not answer requests {when}",
+        details: "{missing} of {fast} requests {when} stay unanswered, {slow_missing} of {slow} others",
         advice: "A limit drops them, in the server or in front of it: ask less often, or raise the limit.",
     }
 }
@@ -89,8 +88,8 @@ cause! {
     /// It ignores requests with an appended challenge.
     pub APPENDED_CHALLENGE_IGNORED "appended_challenge_ignored" {
         no: [Answered],
-        says: "it does not answer requests with -1 appended, and answers plain ones",
-        details: "0 of {asked} requests with -1 appended; {answered} of {plain} plain ones",
+        says: "it does not answer requests with {appendix} appended, and answers plain ones",
+        details: "0 of {asked} requests with {appendix} appended; {answered} of {plain} plain ones",
         advice: "Ask without a challenge first: a filter in front may know only the plain request.",
     }
 }
@@ -124,7 +123,7 @@ cause! {
         no: [Readable, AcceptsClient],
         unknown: [Readable],
         says: "it refuses: {text}",
-        details: "{times} times it says {text}",
+        details: "it says {text} ({times})",
         advice: "Ask whoever runs it to lift the ban or the refusal.",
         lacks: "Record longer: it may be an accident.",
     }

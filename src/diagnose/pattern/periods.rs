@@ -1,0 +1,179 @@
+//! Whether nothing is answered for a while.
+
+use std::fmt::Display;
+
+use dissectors::kit::{Time, causes};
+
+use super::{Divided, PatternFailure, item_at, sum};
+use crate::diagnose::fact::{Failure, NO_ACCIDENT};
+use crate::session::ExchangeCounts;
+use crate::text::{counted, grouped, second_of_day};
+
+/// Number of spans of time that are told apart.
+const SPANS: usize = 128;
+
+/// The exchanges in a span of time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    share: ExchangeCounts,
+    /// The first and the last unanswered request.
+    missing: Option<[Time; 2]>,
+}
+
+/// Exchanges by their time.
+#[derive(Debug, Default)]
+pub(super) struct Periods {
+    spans: Vec<Span>,
+    /// When the first span begins, and how long each is.
+    begun: Option<(Time, i64)>,
+}
+
+/// A time in which nothing is answered.
+struct Silence {
+    /// How many requests.
+    count: u64,
+    /// From when to when.
+    span: [Time; 2],
+    /// Something is answered before and after it.
+    is_within: bool,
+}
+
+impl Periods {
+    /// Adds an exchange. They come in the order in which they end: an earlier one may come later.
+    pub(super) fn add(&mut self, time: Time, is_answered: bool) {
+        const FIRST_WIDTH: i64 = 1_000_000_000;
+        let (begun, width) = self.begun.get_or_insert((time, FIRST_WIDTH));
+        let (since, before) = (time.since(*begun), begun.since(time));
+        let beyond = |spans: &[Span], width: i64| {
+            since / width >= SPANS as i64 || spans.len() as i64 + before / width >= SPANS as i64
+        };
+        while beyond(&self.spans, *width) {
+            let Some(wider) = width.checked_mul(2) else { break };
+            *width = wider;
+            self.spans = self.spans.chunks(2).map(Span::of_two).collect();
+        }
+        if before > 0 {
+            let more = before / *width + 1;
+            *begun = Time(begun.0.saturating_sub(more.saturating_mul(*width)));
+            let empty = (0..more).map(|_| Span::default());
+            self.spans.splice(..0, empty);
+        }
+        let span = item_at(&mut self.spans, (time.since(*begun) / *width) as usize);
+        span.share.add_one(is_answered);
+        if !is_answered {
+            let [first, last] = span.missing.unwrap_or([time; 2]);
+            span.missing = Some([first.min(time), last.max(time)]);
+        }
+    }
+
+    /// Nothing was answered for a while, once or several times, and at other times it was. `is_proven`: also what begins
+    /// or ends with the capture counts.
+    pub(super) fn silent(
+        &self,
+        all: &ExchangeCounts,
+        is_proven: bool,
+        frame: u64,
+    ) -> Option<(Divided, PatternFailure)> {
+        let mut periods = self.silences();
+        periods.retain(|it| it.is_within || is_proven);
+        let [from, to] = periods.iter().max_by_key(|it| it.count)?.span;
+        let count = periods.iter().map(|it| it.count).sum::<u64>();
+        if 10 * count < 8 * all.missing() {
+            return None;
+        }
+        let again = match periods.len() as u64 - 1 {
+            0 => String::new(),
+            more => format!(" and {} more", counted(more, "time")),
+        };
+        let values: [(_, &dyn Display); 4] = [
+            ("missing", &grouped(count)),
+            ("from", &second_of_day(from.0)),
+            ("to", &second_of_day(to.0)),
+            ("again", &again),
+        ];
+        let failure = Failure::with(&causes::answers::SILENT_PERIOD, frame, &values);
+        let suspects = ExchangeCounts { asked: count, answered: 0 };
+        let others = ExchangeCounts { asked: all.asked - count, answered: all.answered };
+        let failure =
+            PatternFailure { span: Some([from, to]), ..PatternFailure::new(failure, None) };
+        Some((Divided { suspects, others }, failure))
+    }
+
+    fn silences(&self) -> Vec<Silence> {
+        let mut periods = Vec::new();
+        let mut run: Option<Silence> = None;
+        let mut has_answered = false;
+        for span in self.spans.iter().filter(|span| span.share.asked > 0) {
+            if span.share.answered > 0 {
+                periods.extend(run.take());
+                has_answered = true;
+            } else if let Some([first, last]) = span.missing {
+                let new = Silence { count: 0, span: [first, last], is_within: has_answered };
+                let run = run.get_or_insert(new);
+                run.count += span.share.missing();
+                run.span[1] = last;
+            }
+        }
+        periods.extend(run.map(|run| Silence { is_within: false, ..run }));
+        periods.retain(|it| it.count >= NO_ACCIDENT);
+        periods
+    }
+}
+
+impl Span {
+    /// Two successive ones, or one, as one.
+    fn of_two(two: &[Span]) -> Span {
+        let [one, other] = [0, 1].map(|at| two.get(at).cloned().unwrap_or_default());
+        one.and(&other)
+    }
+
+    fn and(&self, other: &Span) -> Span {
+        let missing = match (self.missing, other.missing) {
+            (Some([first, _]), Some([_, last])) => Some([first, last]),
+            (one, other) => one.or(other),
+        };
+        Span { share: sum([self.share, other.share]), missing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// The silence that is found, in seconds, if these are unanswered, and end in this order.
+    fn silence(
+        order: impl Iterator<Item = i64>,
+        is_silent: impl Fn(i64) -> bool,
+    ) -> Option<[i64; 2]> {
+        let (mut periods, mut all) = (Periods::default(), ExchangeCounts::default());
+        for at in order {
+            periods.add(Time(at * SECOND), !is_silent(at));
+            all.add_one(!is_silent(at));
+        }
+        let (_, found) = periods.silent(&all, true, 1)?;
+        found.span.map(|span| span.map(|time| time.0 / SECOND))
+    }
+
+    #[test]
+    fn a_long_capture_has_long_spans() {
+        let silent = 400_000..500_000;
+        let all = (0..10_000).map(|n| 100 * n);
+        let [from, to] = silence(all, |at| silent.contains(&at)).unwrap();
+        assert!(
+            (400_000..405_000).contains(&from) && (495_000..500_000).contains(&to),
+            "{from} {to}"
+        );
+    }
+
+    #[test]
+    fn what_begins_or_ends_the_capture_may_end_late() {
+        let late = (100..1_000).step_by(10).chain((0..100).step_by(10));
+        assert_eq!(silence(late, |at| at < 100), Some([0, 90]));
+        let last = (0..1_000).step_by(10);
+        assert_eq!(silence(last, |at| at >= 900), Some([900, 990]));
+        let far = (0..50).map(|n| (1 << 33) - 100 * n).chain([0]);
+        assert_eq!(silence(far, |_| false), None, "times far apart take no memory");
+    }
+}
