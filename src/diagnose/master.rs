@@ -464,10 +464,21 @@ impl Master {
             && (is_share || !self.items.is_met(Item::GivesList))
             && !around.is_lossy
         {
-            let values: [(_, &dyn Display); 2] =
-                [("times", &grouped(unanswered)), ("asked", &grouped(self.asked))];
+            let (times, asked) = (grouped(unanswered), grouped(self.asked));
+            let which = match self.items.is_met(Item::GivesList) {
+                true => format!("{times} of {asked} requests"),
+                false => "requests".to_owned(),
+            };
+            let values: [(_, &dyn Display); 3] =
+                [("which", &which), ("times", &times), ("asked", &asked)];
             let why = Failure::with(&causes::masters::LIST_UNANSWERED, self.first, &values);
             self.items.fact(Item::GivesList).fails_by(vec![why]);
+        }
+        let left = self.lists.iter().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
+        if let Some(list) = left.filter(|_| !self.items.fact(Item::GivesWholeList).is_known()) {
+            let packets = counted(list.pages, "packet");
+            let text = format!("{} servers in {packets}, and no end", grouped(list.servers));
+            self.items.fact(Item::GivesWholeList).open(&causes::LIST_CUT, self.spoke, text);
         }
     }
 }

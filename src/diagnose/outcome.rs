@@ -16,7 +16,7 @@ use super::verdict::{DiagnosedServer, Diagnoses, ItemVerdict, Verdict, outcome_w
 use super::{CapturePosition, Diagnosis};
 use crate::abuse::{Attack, AttackKind, Omitted, plural};
 use crate::session::Totals;
-use crate::text::grouped;
+use crate::text::{counted, grouped};
 
 /// The conditions for a server of unknown protocol.
 const OF_ANY: [Item; 6] =
@@ -111,7 +111,7 @@ impl Diagnosis {
                 ("kinds", &plural(kind)),
                 ("rate", &grouped(attack.rate[0].round() as u64)),
                 ("packets", &grouped(attack.packets)),
-                ("sources", &grouped(attack.sources.count)),
+                ("sources", &counted(attack.sources.count, "source")),
             ];
             let why = Failure::with(cause, 0, &values);
             for target in &attack.targets {

@@ -517,7 +517,7 @@ fn the_first_line_hides_nothing() {
 1.0 c > s  FFFFFFFF 54 'Source Engine Query' 00
 end 9";
     let shown = shown_of_script(listed, &a2s);
-    let first = "10.0.0.2:27015 (a2s): whether it responds to clients is unknown: the capture has only one direction";
+    let first = "10.0.0.2:27015 (a2s): whether it responds to clients is unknown: the capture may have only one direction";
     assert_eq!(shown.lines().next(), Some(first));
     assert!(shown.contains("\n     Record both directions"), "what to do is said: {shown}");
     let project = Project::new("diagnose-listed");

@@ -92,7 +92,7 @@ impl Protocol for A2s {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
-        telling: Some(16),
+        tells: |bytes| bytes.len() >= 16,
         challenge_is_of_port: false,
     };
     type Settings = ();

@@ -93,7 +93,7 @@ impl Protocol for AcrMaster {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
-        telling: None,
+        tells: |_| false,
         challenge_is_of_port: false,
     };
     type Settings = Settings;

@@ -86,7 +86,7 @@ impl Protocol for GameSpy4 {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
-        telling: Some(16),
+        tells: |bytes| bytes.len() >= 16,
         challenge_is_of_port: true,
     };
     type Settings = ();

@@ -113,9 +113,9 @@ pub struct Info {
     pub habits: &'static [Habit],
     /// What a client asks its servers and masters.
     pub asking: &'static [Asking],
-    /// As many bytes of a datagram say which message it is, and which part of a response: what a recording cuts off after
-    /// them hides nothing else. `None`: it may hide anything.
-    pub telling: Option<usize>,
+    /// Whether these first bytes of a datagram say which message it is, and which part of a response, so that what a
+    /// recording cuts off after them hides nothing else.
+    pub tells: fn(&[u8]) -> bool,
     /// A challenge holds for the port that got it alone, not for all ports of its address.
     pub challenge_is_of_port: bool,
     /// What covers each statement of its specification.

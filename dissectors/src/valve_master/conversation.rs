@@ -455,8 +455,11 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
         let early = cx.conversation.registration().0.reported_early(mark);
         unchallenged(cx, early, false, sink);
     } else {
-        let at = summary.challenge.map_or(at, |echo| echo.at);
-        rules::claimed(claimed, at, sink);
+        let echo = summary.challenge.map(|echo| echo.at);
+        // What was cut off behind it changes nothing about it.
+        sink.whole_elements(echo.is_some_and(|at| (at.end as usize) < payload.bytes.len()));
+        rules::claimed(claimed, echo.unwrap_or(at), sink);
+        sink.whole_elements(false);
     }
     if let Some(before) = before {
         unanswered(cx, &before, clock, sink);

@@ -129,7 +129,7 @@ impl Protocol for ValveMaster {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
-        telling: None,
+        tells: |bytes| bytes.starts_with(b"0\n"),
         challenge_is_of_port: false,
     };
     type Settings = Settings;

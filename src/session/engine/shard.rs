@@ -516,6 +516,5 @@ fn count_packet(flow: &mut FlowMut<'_>, payload: &Payload<'_>) -> u64 {
 #[cold]
 fn hides_more(flow: &FlowMut<'_>, payload: &Payload<'_>) -> bool {
     let FlowState::Conversation(conversation) = &flow.state else { return true };
-    let telling = conversation.id().info().telling;
-    telling.is_none_or(|telling| payload.bytes.len() < telling)
+    !(conversation.id().info().tells)(payload.bytes)
 }

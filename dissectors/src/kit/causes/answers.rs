@@ -7,7 +7,7 @@ cause! {
     pub FLOODED "flooded" {
         no: [NotAttacked],
         says: "it is under attack: flooded with {kinds}, {rate} a second",
-        details: "{packets} packets from {sources} sources",
+        details: "{packets} packets from {sources}",
         advice: "`gamewire abuse` measures the attack, and shows filters against it.",
     }
 }
@@ -17,7 +17,7 @@ cause! {
     pub MISUSED "misused" {
         no: [NotAttacked],
         says: "it is misused to flood others: it answers {kinds} without a challenge, {rate} a second",
-        details: "{packets} requests from {sources} sources",
+        details: "{packets} requests from {sources}",
         advice: "Let the server challenge its clients; `gamewire abuse` measures the attack, and shows filters against it.",
     }
 }
@@ -27,7 +27,7 @@ cause! {
     pub CRASH_ATTEMPT "crash_attempt" {
         no: [NotAttacked],
         says: "somebody tries to crash it",
-        details: "{packets} packets from {sources} sources: {kinds}",
+        details: "{packets} packets from {sources}: {kinds}",
         advice: "Keep the server up to date; `gamewire abuse` names the senders.",
     }
 }

@@ -30,7 +30,7 @@ cause! {
     pub LIST_UNANSWERED "list_unanswered" {
         no: [GivesList],
         kind: Silence,
-        says: "the master does not answer {times} of {asked} requests for its list",
+        says: "the master does not answer {which} for its list",
         details: "{times} of {asked} requests for its list stay unanswered",
         advice: "It is heard otherwise: it refuses this request, or this client. Ask without a filter.",
     }

@@ -497,7 +497,7 @@ cause! {
     pub CAPTURE_ONE_SIDED "capture_one_sided" {
         unknown: any,
         kind: Capture,
-        says: "the capture has only one direction",
+        says: "the capture may have only one direction",
         lacks: "Record both directions; if the capture has them, --complete makes silence a fault.",
     }
 }
