@@ -61,10 +61,11 @@ pub(crate) fn run(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
 
 /// The program, which records what it executes.
 fn instrumented(root: &Path, folder: &Path, recorded: &Path) -> io::Result<PathBuf> {
-    let built = folder.join("build");
+    // With a target named, what runs while it is built records nothing.
+    let (built, host) = (folder.join("build"), host()?);
     let built_well = Command::new(cargo())
         .args(["build", "--quiet", "--profile", "dist", "--locked", "-p", "gamewire"])
-        .args(["--features", "parquet"])
+        .args(["--features", "parquet", "--target", &host])
         .env("RUSTFLAGS", format!("-Cprofile-generate={}", recorded.display()))
         .env("CARGO_TARGET_DIR", &built)
         .current_dir(root)
@@ -72,7 +73,7 @@ fn instrumented(root: &Path, folder: &Path, recorded: &Path) -> io::Result<PathB
     if !built_well.success() {
         return Err(io::Error::other("gamewire does not build with -Cprofile-generate"));
     }
-    Ok(built.join("dist/gamewire"))
+    Ok(built.join(host).join("dist/gamewire"))
 }
 
 /// The tool that merges profiles: it must be of the compiler's version of LLVM.
