@@ -412,8 +412,8 @@ impl Client {
     }
 
     /// Conclusions at the end. `patterns`: the exchanges with a server; `is_filtered`: something in front of the server
-    /// drops challenges that are returned; `is_attacked`: whether
-    /// a server is under attack, so that its clients may be attackers; `is_lossy`: what is missing proves nothing.
+    /// drops challenges that are returned; `is_attacked`: a server is under attack, so that its clients may be attackers;
+    /// `is_lossy`: what is missing proves nothing.
     pub(super) fn conclude<'p>(
         &mut self,
         own: IpAddr,
@@ -509,6 +509,8 @@ mod tests {
         assert_eq!(of(b"0x2F9A11C4").as_deref(), Some("0x2F9A11C4"));
         assert_eq!(of(b"null").as_deref(), Some("null"));
         assert_eq!(of(b"-1\0\0").as_deref(), Some("-1"));
+        assert_eq!(of(b"-123456").as_deref(), Some("-123456"));
+        assert_eq!(of(b"1234"), None, "four bytes may all be digits");
         assert_eq!(of(b"Uabc"), None, "four bytes may all be characters");
         assert_eq!(of(b"\x12null"), None);
         assert_eq!(shown_tail(b"\xFF\xFF\xFF\xFFU%s").as_deref(), Some("%s"));

@@ -42,9 +42,14 @@ impl Request {
         exchange_key(self.protocol, self.kind)
     }
 
+    /// Whether it has the number of a challenge, and not one that asks for it.
+    fn has_challenge(&self) -> bool {
+        !matches!(self.challenge, None | Some(-1 | 0))
+    }
+
     /// The number that it has in place of a challenge.
     pub(super) fn appendix(&self) -> Option<i64> {
-        self.challenge.filter(|challenge| self.is_query && matches!(challenge, -1 | 0))
+        self.challenge.filter(|_| self.is_query && !self.has_challenge())
     }
 }
 
@@ -188,8 +193,7 @@ impl Exchange {
 
     /// Whether a request returns its challenge, or what the client takes for it.
     fn is_continued_by(&self, request: &Request) -> bool {
-        let is_none = matches!(request.challenge, None | Some(-1 | 0));
-        self.is_challenged() && (!is_none || self.challenge == request.challenge)
+        self.is_challenged() && (request.has_challenge() || self.challenge == request.challenge)
     }
 }
 

@@ -450,6 +450,7 @@ impl Master {
         let stopped = waiting.clone().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
         let unanswered: u64 = waiting.filter_map(|list| Some(list.waits?.2)).sum();
         let is_share = self.asked >= ENOUGH && 10 * unanswered > self.asked;
+        let gives_some = self.items.is_met(Item::GivesList);
         if let Some(list) = stopped
             && let Some((frame, _, times)) = list.waits.filter(|_| !around.is_lossy)
         {
@@ -461,11 +462,11 @@ impl Master {
             let why = Failure::with(&causes::masters::LIST_THROTTLED, frame, &values);
             self.items.fact(Item::GivesWholeList).fails_by(vec![why]);
         } else if (unanswered >= NO_ACCIDENT || around.complete && unanswered > 0)
-            && (is_share || !self.items.is_met(Item::GivesList))
+            && (is_share || !gives_some)
             && !around.is_lossy
         {
             let (times, asked) = (grouped(unanswered), grouped(self.asked));
-            let which = match self.items.is_met(Item::GivesList) {
+            let which = match gives_some {
                 true => format!("{times} of {asked} requests"),
                 false => "requests".to_owned(),
             };

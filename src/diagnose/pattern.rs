@@ -53,6 +53,11 @@ fn item_at<T: Clone + Default>(list: &mut Vec<T>, place: usize) -> &mut T {
     &mut list[place]
 }
 
+/// Whether so many are nearly all of the unanswered ones.
+fn is_nearly_all(count: u64, missing: u64) -> bool {
+    10 * count >= 9 * missing
+}
+
 /// Exchanges that a property divides: those that have it, which may be why they are unanswered, and the others.
 struct Divided {
     suspects: ExchangeCounts,
@@ -62,19 +67,39 @@ struct Divided {
 impl Divided {
     /// `None`: the property is not what makes the difference between the answered and the unanswered ones, of which there
     /// are so many.
-    fn of(suspects: &[ExchangeCounts], others: &[ExchangeCounts], missing: u64) -> Option<Divided> {
-        let [suspects, others] = [suspects, others].map(|counts| sum(counts.iter().copied()));
+    fn of(
+        suspects: impl IntoIterator<Item = ExchangeCounts>,
+        others: impl IntoIterator<Item = ExchangeCounts>,
+        missing: u64,
+    ) -> Option<Divided> {
+        let (suspects, others) = (sum(suspects), sum(others));
         let is_apart =
             2 * suspects.missing() >= suspects.asked && 20 * others.missing() <= others.asked;
-        let is_all = 10 * suspects.missing() >= 9 * missing;
+        let is_all = is_nearly_all(suspects.missing(), missing);
         let is_enough = suspects.asked >= ENOUGH / 2 && others.asked >= ENOUGH / 2;
         (is_enough && is_apart && is_all).then_some(Divided { suspects, others })
+    }
+
+    /// Of several ways to divide them, the one that is wrong for the fewest.
+    fn best<W>(
+        ways: impl Iterator<Item = W>,
+        divide: impl Fn(&W) -> Option<Divided>,
+    ) -> Option<(W, Divided)> {
+        let found = ways.filter_map(|way| divide(&way).map(|divided| (way, divided)));
+        found.min_by_key(|(_, divided)| divided.errors())
     }
 
     /// For how many exchanges the property says the contrary of what happened.
     fn errors(&self) -> u64 {
         self.suspects.answered + self.others.missing()
     }
+}
+
+/// A pattern that may be the best one.
+struct Candidate {
+    failure: PatternFailure,
+    /// See [`Divided::errors`].
+    errors: u64,
 }
 
 /// ICMP errors in place of answers.
@@ -154,8 +179,7 @@ impl Pattern {
 
     /// Whether so many are nearly all that are unanswered, and too many for an accident.
     pub(super) fn is_explained_by(&self, count: u64) -> bool {
-        let is_all = 10 * count >= 9 * self.all.missing();
-        is_all && self.all.asked >= ENOUGH && !self.is_rare()
+        is_nearly_all(count, self.all.missing()) && !self.is_accident()
     }
 
     /// The exchanges of one client.
@@ -178,14 +202,13 @@ impl Pattern {
         if self.all.answered == 0 || self.all.missing() == 0 {
             return None;
         }
-        let is_few = self.all.asked < ENOUGH || self.is_rare();
-        if self.refused().is_some() {
-            return self.refused().filter(|_| !is_few);
+        if let Some(refused) = self.refused() {
+            return Some(refused).filter(|_| !self.is_accident());
         }
         let never = self.of_one_kind().or_else(|| self.of_appended());
         let never = never.or_else(|| self.of_one_client());
-        if never.is_some() || is_few {
-            let period = || Some(self.periods.silent(&self.all, false, self.frame())?.1);
+        if never.is_some() || self.is_accident() {
+            let period = || Some(self.periods.silent(&self.all, false, self.frame())?.failure);
             return never.or_else(period);
         }
         Some(self.apart().unwrap_or_else(|| self.sometimes(NONE, None)))
@@ -197,7 +220,7 @@ impl Pattern {
         let text =
             format!("{} of {} requests: {}", grouped(*count), grouped(self.all.asked), first.text);
         let failure = Failure { text, ..first.clone() };
-        (10 * count >= 9 * self.all.missing()).then(|| PatternFailure::new(failure, None))
+        is_nearly_all(*count, self.all.missing()).then(|| PatternFailure::new(failure, None))
     }
 
     /// The property that tells the unanswered exchanges best from the others.
@@ -213,53 +236,48 @@ impl Pattern {
             self.periods.silent(&self.all, true, frame),
             self.of_long_ones(),
         ];
-        let best = all.into_iter().flatten().min_by_key(|(divided, _)| divided.errors());
-        best.map(|(_, failure)| failure)
+        let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
+        best.map(|candidate| candidate.failure)
     }
 
     /// Nearly all unanswered requests are of one kind.
-    fn mostly_of_one_kind(&self) -> Option<(Divided, PatternFailure)> {
-        let counts = self.kinds.iter().map(|(_, kind, share)| (*kind, *share));
-        self.mostly_of_one("kind", &counts.collect::<Vec<_>>())
+    fn mostly_of_one_kind(&self) -> Option<Candidate> {
+        self.mostly_of_one("kind", self.kinds.iter().map(|(_, kind, share)| (*kind, *share)))
     }
 
     /// Nearly all unanswered requests are of one client.
-    fn mostly_of_one_client(&self) -> Option<(Divided, PatternFailure)> {
-        let counts = self.clients.iter().map(|(client, share)| (*client, *share));
-        self.mostly_of_one("client", &counts.collect::<Vec<_>>())
+    fn mostly_of_one_client(&self) -> Option<Candidate> {
+        let clients = self.clients.iter();
+        self.mostly_of_one("client", clients.map(|(client, share)| (*client, *share)))
     }
 
-    fn mostly_of_one<T: Display>(
+    fn mostly_of_one<T: Copy + Display + PartialEq>(
         &self,
         by: &'static str,
-        counts: &[(T, ExchangeCounts)],
-    ) -> Option<(Divided, PatternFailure)> {
-        let all = sum(counts.iter().map(|(_, share)| *share));
-        let (one, share) = counts.iter().max_by_key(|(_, share)| share.missing())?;
-        let others = ExchangeCounts {
-            asked: all.asked - share.asked,
-            answered: all.answered - share.answered,
-        };
-        let divided = Divided::of(&[*share], &[others], self.all.missing())?;
-        let failure = self.of_these(&one.to_string(), &divided, (by, one.to_string()));
-        Some((divided, failure))
+        counts: impl Iterator<Item = (T, ExchangeCounts)> + Clone,
+    ) -> Option<Candidate> {
+        let (one, share) = counts.clone().max_by_key(|(_, share)| share.missing())?;
+        let others = counts.filter(|(other, _)| *other != one).map(|(_, share)| share);
+        let divided = Divided::of([share], others, self.all.missing())?;
+        Some(self.of_these(&one.to_string(), &divided, (by, one.to_string())))
     }
 
     /// Long requests are unanswered.
-    fn of_long_ones(&self) -> Option<(Divided, PatternFailure)> {
+    fn of_long_ones(&self) -> Option<Candidate> {
         let mut lengths = self.lengths.clone();
         lengths.sort_unstable_by_key(|(length, _)| *length);
-        let counts: Vec<_> = lengths.iter().map(|(_, share)| *share).collect();
-        let divided = |at: usize| {
-            let (short, long) = counts.split_at(at);
+        let (at, divided) = Divided::best(1..lengths.len(), |at| {
+            let [short, long] = <[_; 2]>::from(lengths.split_at(*at))
+                .map(|part| part.iter().map(|(_, share)| *share));
             Divided::of(long, short, self.all.missing())
-        };
-        let found = (1..counts.len()).filter_map(|at| Some((lengths[at].0, divided(at)?)));
-        let (length, divided) = found.min_by_key(|(_, divided)| divided.errors())?;
-        let length = grouped(length as u64);
-        let failure =
-            self.of_these(&format!("{length} bytes or more"), &divided, ("length", length));
-        Some((divided, failure))
+        })?;
+        let length = grouped(lengths.get(at)?.0 as u64);
+        Some(self.of_these(&format!("{length} bytes or more"), &divided, ("length", length)))
+    }
+
+    /// Whether too few are unanswered, or asked, to call it a share.
+    fn is_accident(&self) -> bool {
+        self.all.asked < ENOUGH || self.is_rare()
     }
 
     /// Whether at most one of ten requests is not answered.
@@ -304,7 +322,7 @@ impl Pattern {
         }
         let mut silent = self.clients.iter().filter(|(_, share)| is_silent(share));
         let (client, share) = silent.next()?;
-        if silent.next().is_some() || share.missing() * 10 < self.all.missing() * 9 {
+        if silent.next().is_some() || !is_nearly_all(share.missing(), self.all.missing()) {
             return None;
         }
         let values: [(_, &dyn Display); 2] = [("asked", &grouped(share.asked)), ("client", client)];
@@ -314,15 +332,11 @@ impl Pattern {
     }
 
     /// Requests of these are often unanswered.
-    fn of_these(
-        &self,
-        these: &str,
-        divided: &Divided,
-        by: (&'static str, String),
-    ) -> PatternFailure {
+    fn of_these(&self, these: &str, divided: &Divided, by: (&'static str, String)) -> Candidate {
         let [suspects, others] = [divided.suspects, divided.others]
             .map(|it| format!("{} of {}", grouped(it.missing()), grouped(it.asked)));
-        self.sometimes(&format!(": of {these}, {suspects}; of others, {others}"), Some(by))
+        let pattern = format!(": of {these}, {suspects}; of others, {others}");
+        Candidate { failure: self.sometimes(&pattern, Some(by)), errors: divided.errors() }
     }
 
     fn sometimes(&self, pattern: &str, by: Option<(&'static str, String)>) -> PatternFailure {

@@ -29,7 +29,9 @@ pub(crate) fn run(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
     let merger = merger()?;
     let folder = root.join("target/profile");
     let recorded = folder.join("recorded");
-    fs::remove_dir_all(&recorded).or_else(absent)?;
+    if recorded.exists() {
+        fs::remove_dir_all(&recorded)?;
+    }
     fs::create_dir_all(&recorded)?;
     let program = instrumented(root, &folder, &recorded)?;
     for input in Input::LARGE {
@@ -38,14 +40,17 @@ pub(crate) fn run(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
         bulk::write(input, Size::Packets(PACKETS), &mut file)?;
         file.flush()?;
         for command in COMMANDS {
-            // That a capture breaks rules is no failure here.
-            Command::new(&program)
+            let ran = Command::new(&program)
                 .args(command)
                 .args(["--no-config", "--threads", "1"])
                 .arg(&capture)
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .status()?;
+            // That a capture breaks rules is no failure here.
+            if !matches!(ran.code(), Some(0 | 1)) {
+                return Err(io::Error::other(format!("gamewire {command:?} fails: {ran}")));
+            }
         }
         fs::remove_file(&capture)?;
     }
@@ -89,8 +94,4 @@ fn merger() -> io::Result<PathBuf> {
     }
     let how = "`rustup component add llvm-tools` brings it, or LLVM_PROFDATA names it";
     Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no llvm-profdata here: {how}")))
-}
-
-fn absent(error: io::Error) -> io::Result<()> {
-    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }

@@ -157,10 +157,9 @@ impl RuleResults {
         mark: Option<&Mark>,
         detail: String,
     ) {
-        let severity = self.severity(rule, verdict);
-        let mark = mark.copied();
-        let finding = Finding { rule, verdict, severity, span, detail, mark, if_heard: false };
-        self.findings.push(finding);
+        let result = (verdict, self.severity(rule, verdict));
+        let finding = Finding::of(rule, result, span, detail);
+        self.findings.push(Finding { mark: mark.copied(), ..finding });
     }
 
     /// Counts a finding. Returns whether to keep it, since a message may have as many as it has

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use dissectors::kit::causes;
 
-use super::{Divided, PatternFailure, item_at};
+use super::{Candidate, Divided, PatternFailure, item_at};
 use crate::diagnose::exchange_log::{Pace, WINDOWS};
 use crate::diagnose::fact::Failure;
 use crate::session::ExchangeCounts;
@@ -40,46 +40,33 @@ impl Paces {
     }
 
     /// Only those are unanswered, of so many, that come soon after another one. `other`: after which.
-    pub(super) fn by_gap(
-        &self,
-        other: &str,
-        missing: u64,
-        frame: u64,
-    ) -> Option<(Divided, PatternFailure)> {
-        let divided = |at: usize| {
-            let (fast, slow) = self.gaps.split_at(at);
-            Divided::of(fast, &[slow, &[self.first]].concat(), missing)
-        };
-        let found = (1..=self.gaps.len()).filter_map(|at| Some((at, divided(at)?)));
-        let (at, divided) = found.min_by_key(|(_, divided)| divided.errors())?;
+    pub(super) fn by_gap(&self, other: &str, missing: u64, frame: u64) -> Option<Candidate> {
+        let (at, divided) = Divided::best(1..=self.gaps.len(), |at| {
+            let (fast, slow) = self.gaps.split_at(*at);
+            let slow = slow.iter().chain([&self.first]);
+            Divided::of(fast.iter().copied(), slow.copied(), missing)
+        })?;
         let gap = brief_span(class_gap(at));
-        let failure = limited(&divided, &format!("less than {gap} after {other}"), gap, frame);
-        Some((divided, failure))
+        Some(limited(&divided, &format!("less than {gap} after {other}"), gap, frame))
     }
 
     /// Only those are unanswered, of so many, that come after many others within a window. `whose`: the others.
-    pub(super) fn by_rank(
-        &self,
-        whose: &str,
-        missing: u64,
-        frame: u64,
-    ) -> Option<(Divided, PatternFailure)> {
-        let all = self.ranks.iter().zip(WINDOWS).flat_map(|(ranks, window)| {
-            (1..ranks.len()).filter_map(move |at| {
-                let (slow, fast) = ranks.split_at(at);
-                Some((at, window, Divided::of(fast, slow, missing)?))
-            })
+    pub(super) fn by_rank(&self, whose: &str, missing: u64, frame: u64) -> Option<Candidate> {
+        let windows = self.ranks.iter().zip(WINDOWS);
+        let ways = windows.flat_map(|(ranks, window)| {
+            (1..ranks.len()).map(move |at| (ranks.split_at(at), window))
         });
-        let (at, window, divided) = all.min_by_key(|(.., divided)| divided.errors())?;
+        let (((slow, _), window), divided) = Divided::best(ways, |((slow, fast), _)| {
+            Divided::of(fast.iter().copied(), slow.iter().copied(), missing)
+        })?;
         let window = brief_span(window.unsigned_abs());
-        let first = if at == 1 { String::new() } else { format!("{at} ") };
+        let first = if slow.len() == 1 { String::new() } else { format!("{} ", slow.len()) };
         let when = format!("after the first {first}{whose}within {window}");
-        let failure = limited(&divided, &when, window, frame);
-        Some((divided, failure))
+        Some(limited(&divided, &when, window, frame))
     }
 }
 
-fn limited(divided: &Divided, when: &str, gap: String, frame: u64) -> PatternFailure {
+fn limited(divided: &Divided, when: &str, gap: String, frame: u64) -> Candidate {
     let Divided { suspects, others } = divided;
     let values: [(_, &dyn Display); 5] = [
         ("when", &when),
@@ -88,8 +75,9 @@ fn limited(divided: &Divided, when: &str, gap: String, frame: u64) -> PatternFai
         ("slow_missing", &grouped(others.missing())),
         ("slow", &grouped(others.asked)),
     ];
-    let cause = &causes::answers::RATE_LIMITED;
-    PatternFailure::new(Failure::with(cause, frame, &values), Some(("gap", gap)))
+    let failure = Failure::with(&causes::answers::RATE_LIMITED, frame, &values);
+    let failure = PatternFailure::new(failure, Some(("gap", gap)));
+    Candidate { failure, errors: divided.errors() }
 }
 
 /// The class of a gap in nanoseconds.

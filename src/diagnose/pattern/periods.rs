@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use dissectors::kit::{Time, causes};
 
-use super::{Divided, PatternFailure, item_at, sum};
+use super::{Candidate, PatternFailure, item_at, sum};
 use crate::diagnose::fact::{Failure, NO_ACCIDENT};
 use crate::session::ExchangeCounts;
 use crate::text::{counted, grouped, second_of_day};
@@ -73,7 +73,7 @@ impl Periods {
         all: &ExchangeCounts,
         is_proven: bool,
         frame: u64,
-    ) -> Option<(Divided, PatternFailure)> {
+    ) -> Option<Candidate> {
         let mut periods = self.silences();
         periods.retain(|it| it.is_within || is_proven);
         let [from, to] = periods.iter().max_by_key(|it| it.count)?.span;
@@ -92,11 +92,9 @@ impl Periods {
             ("again", &again),
         ];
         let failure = Failure::with(&causes::answers::SILENT_PERIOD, frame, &values);
-        let suspects = ExchangeCounts { asked: count, answered: 0 };
-        let others = ExchangeCounts { asked: all.asked - count, answered: all.answered };
         let failure =
             PatternFailure { span: Some([from, to]), ..PatternFailure::new(failure, None) };
-        Some((Divided { suspects, others }, failure))
+        Some(Candidate { failure, errors: all.missing() - count })
     }
 
     fn silences(&self) -> Vec<Silence> {
@@ -152,7 +150,7 @@ mod tests {
             periods.add(Time(at * SECOND), !is_silent(at));
             all.add_one(!is_silent(at));
         }
-        let (_, found) = periods.silent(&all, true, 1)?;
+        let found = periods.silent(&all, true, 1)?.failure;
         found.span.map(|span| span.map(|time| time.0 / SECOND))
     }
 

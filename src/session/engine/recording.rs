@@ -36,14 +36,12 @@ impl Session {
         let is_good = !notice.is_warning();
         let at = EventOrder::at(self.context.frame);
         self.context.moment = self.context.moment.max(at).within();
-        match notice {
-            _ if is_good => {}
-            Notice::FileCut { .. }
-            | Notice::FileShrank { .. }
-            | Notice::BrokenBlock { .. }
-            | Notice::Interrupted { .. }
-            | Notice::ReadError { .. } => self.break_off(recorder),
-            _ => self.lose(recorder),
+        // What could not be opened is missing wherever its packets belong.
+        let breaks_off = rule.code == NET009.code && !matches!(notice, Notice::Unopened { .. });
+        if !is_good && breaks_off {
+            self.break_off(recorder);
+        } else if !is_good {
+            self.lose(recorder);
         }
         self.context.dropped |= rule.code == NET010.code && !is_good;
         if !self.is_first() {

@@ -141,14 +141,12 @@ pub(in crate::gamespy4) fn unfinished<S: Sink>(
 ) {
     let missing = have.trailing_ones();
     let highest = last.map_or(127_u32.saturating_sub(have.leading_zeros()), u32::from);
-    if last.is_some() || missing < highest {
+    let has_gap = missing < highest;
+    if last.is_some() || has_gap || is_ended == Some(false) {
         sink.recalled(&GS4021, false, evidence, mark, || match last {
             Some(last) => format!("packet {missing} of 0 to {last} is missing"),
-            None => format!("packet {missing} is missing, packet {highest} is there"),
-        });
-    } else if is_ended == Some(false) {
-        sink.recalled(&GS4021, false, evidence, mark, || {
-            format!("no packet comes after packet {highest}, which is not the last one")
+            None if has_gap => format!("packet {missing} is missing, packet {highest} is there"),
+            None => format!("no packet comes after packet {highest}, which is not the last one"),
         });
     } else {
         let evidence = Evidence { lost: evidence.lost || is_ended.is_none(), ..evidence };
