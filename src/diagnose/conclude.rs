@@ -60,6 +60,15 @@ impl Diagnosis {
             (Some(_), false) => &causes::REGISTRATION_UNANSWERED,
         };
         let master = joins.map(|(_, master)| master);
+        // The finding is about all of its requests: it counts them.
+        if joins.is_none()
+            && let Some(known) = self.servers.get_mut(&server)
+        {
+            let answered = known.fact_mut(Item::Answered);
+            if answered.failure(true).is_some_and(|latest| latest.cause == cause) {
+                answered.fails_by(Vec::new());
+            }
+        }
         self.sign((server, master), &Symptom::of(&NET014, cause), sign);
     }
 

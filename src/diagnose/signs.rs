@@ -313,7 +313,8 @@ fn of_icmp(error: &IcmpEvent) -> Option<&'static Cause> {
         (false, [3, 3]) | (true, [1, 4]) => &causes::ICMP_PORT,
         (false, [3, 4]) | (true, [2, _]) => &causes::ICMP_TOO_BIG,
         (false, [3, 9 | 10 | 13]) | (true, [1, 1 | 5]) => &causes::ICMP_PROHIBITED,
-        (false, [3, _]) | (true, [1, _]) => &causes::ICMP_HOST,
+        // Routers that send packets back to each other have no route to the host either.
+        (false, [3, _] | [11, 0]) | (true, [1, _] | [3, 0]) => &causes::ICMP_HOST,
         _ => return None,
     })
 }

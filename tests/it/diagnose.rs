@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::support::diagnosis;
 use crate::support::project::Project;
 use crate::support::{gamewire, samples};
 use captures::exchange::Setting;
@@ -241,6 +242,22 @@ fn other_faults_of_queries() {
     let mended = "0.0 c > s  FFFFFFFF 55 FFFFFFFF\n0.01 s > c  icmp=3.3\n9.0 c > s  FFFFFFFF 55 FFFFFFFF\n\
         9.02 s > c  FFFFFFFF 41 4BA1D522\n9.1 c > s  FFFFFFFF 55 4BA1D522\n9.12 s > c  FFFFFFFF 44 00\nend 20";
     assert_eq!(fault(mended), None, "what is mended is no fault");
+    let no_route = firewall.replace("icmp=3.13", "icmp=11.0");
+    assert_eq!(fault(&no_route).as_deref(), Some("seen.answered icmp_host_unreachable"));
+}
+
+/// By errors of which none has a cause of its own.
+#[test]
+fn refused_requests_are_counted_once() {
+    let request = |at: u32| {
+        format!("{at}.0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n{at}.01 m > c  icmp=12.0\n")
+    };
+    let script = (0..8).map(|nth| request(10 * nth)).collect::<String>() + "end 100";
+    let (_, report) = diagnosis::diagnosed(&script, &Setting::udp(27015), &[]);
+    let answered = report["servers"][0]["items"].as_array().unwrap();
+    let answered = answered.iter().find(|it| it["item"] == "seen.answered").unwrap();
+    let text = "none of 8 requests was answered; 8 requests were refused by an ICMP error";
+    assert_eq!(answered["text"], text);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a capture lacks is no fault of anybody: packets that were cut by the snap length, lost segments of a stream, a
 //! late start. And of several servers, each with troubles is explained.
 
-use crate::support::diagnosis;
+use crate::support::diagnosis::{self, item};
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
@@ -31,16 +31,6 @@ fn diagnosed(file: &str) -> Value {
 
 fn of_script(script: &str, port: u16) -> Value {
     diagnosis::diagnosed(script, &Setting::udp(port), &[]).1
-}
-
-/// The verdict and the cause of an item of the first party of a kind.
-fn item(report: &Value, kind: &str, name: &str) -> String {
-    let items = report[kind][0]["items"].as_array().unwrap();
-    let Some(item) = items.iter().find(|item| item["item"] == name) else {
-        return "absent".to_owned();
-    };
-    let cause = item["cause"].as_str().unwrap_or_default();
-    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
 }
 
 #[test]

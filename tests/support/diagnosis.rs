@@ -27,7 +27,12 @@ pub(crate) fn verdict_of(party: &Value, name: &str) -> [String; 2] {
     ["verdict", "cause"].map(|key| item[key].as_str().unwrap_or_default().to_owned())
 }
 
-/// The same of the first party of a kind, in one text.
+/// The same of the first party of a kind, in one text; `absent`: it has no such item.
 pub(crate) fn item(report: &Value, kind: &str, name: &str) -> String {
-    verdict_of(&report[kind][0], name).join(" ").trim_end().to_owned()
+    let party = &report[kind][0];
+    let items = party["items"].as_array().unwrap_or_else(|| panic!("no {kind}: {report}"));
+    if !items.iter().any(|it| it["item"] == name) {
+        return "absent".to_owned();
+    }
+    verdict_of(party, name).join(" ").trim_end().to_owned()
 }
