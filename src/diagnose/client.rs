@@ -9,10 +9,10 @@ use dissectors::kit::{Cause, Item, Map, Purpose, causes};
 
 use super::checklist::Checklist;
 use super::exchange_log::Exchange;
-use super::fact::{Failure, NO_ACCIDENT};
+use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use super::list_client::AskedMasters;
-use super::pattern::Pattern;
+use super::pattern::{Pattern, client_unanswered};
 use super::{is_clients_fault, is_error};
 use crate::session::{ExchangeCounts, MessageEvent};
 
@@ -193,8 +193,7 @@ impl Client {
             self.items.fact(Item::WellFormed).fails_by(vec![why]);
         }
         if let Some(asked) = self.masters.only_others(answered).filter(|_| !is_lossy) {
-            let values: [(_, &dyn Display); 2] = [("asked", &asked), ("client", &own)];
-            let why = Failure::with(&causes::answers::ONE_CLIENT_UNANSWERED, 0, &values);
+            let why = client_unanswered(own, ExchangeCounts { asked, answered: 0 }, 0);
             self.items.fact(Item::GetsAnswers).fails(why);
         }
     }
@@ -337,7 +336,7 @@ impl Client {
                 (rounds.answered, rounds.frame) = (rounds.answered + 1, frame);
             }
         }
-        if !is_query {
+        if !is_query || exchange.request.is_optional && !exchange.is_answered {
             return;
         }
         if exchange.is_answered {
@@ -470,10 +469,19 @@ impl Client {
             }
             let others = pattern.all.answered.saturating_sub(pattern.of_client(own).answered);
             let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
-            if is_silent && answers.contains(&id) && !is_lossy && !is_attacked(&server) {
-                let values: [(_, &dyn Display); 2] = [("asked", &share.asked), ("client", &own)];
-                let cause = &causes::answers::ONE_CLIENT_UNANSWERED;
-                self.items.fact(Item::GetsAnswers).fails(Failure::with(cause, frame, &values));
+            // Where it is what tells the unanswered requests of all, some answers are no excuse.
+            let is_singled_out = || {
+                let is_it = |by: (_, String)| by == ("client", own.to_string());
+                share.missing() * 10 > share.asked
+                    && pattern.failure().and_then(|it| it.by).is_some_and(is_it)
+            };
+            if (is_silent || share.asked >= ENOUGH && is_singled_out())
+                && answers.contains(&id)
+                && !is_lossy
+                && !is_attacked(&server)
+            {
+                let why = client_unanswered(own, share, frame);
+                self.items.fact(Item::GetsAnswers).fails_by(vec![why]);
             }
         }
     }

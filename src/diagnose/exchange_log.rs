@@ -34,6 +34,8 @@ pub(super) struct Request {
     pub(super) is_query: bool,
     /// It is wrong, and needs no answer.
     pub(super) is_wrong: bool,
+    /// It is right, and needs none either.
+    pub(super) is_optional: bool,
 }
 
 impl Request {
@@ -332,7 +334,8 @@ mod tests {
         let [mut client, server] = ends();
         client.set_port(port);
         let (kind, protocol, time) = ("info_request", Id::ALL[0], Time(seconds * SECOND));
-        let (challenge, length, is_query, is_wrong) = (None, 25, true, false);
+        let (challenge, length, is_query) = (None, 25, true);
+        let (is_wrong, is_optional) = (false, false);
         Request {
             client,
             server,
@@ -344,6 +347,7 @@ mod tests {
             length,
             is_query,
             is_wrong,
+            is_optional,
         }
     }
 

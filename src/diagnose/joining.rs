@@ -1,6 +1,5 @@
 //! The messages between a server that registers and a master.
 
-use std::fmt::Display;
 use std::net::SocketAddr;
 
 use dissectors::Id;
@@ -8,6 +7,8 @@ use dissectors::kit::{Item, Role, Side, Transport, causes};
 
 use super::fact::Failure;
 use super::listing::has_rule_about_silence;
+use super::master::words;
+use super::registration::Registration;
 use super::{Diagnosis, PROBING, ServerPacket, ServerPacketKind, masters};
 use crate::session::{FlowContext, MessageEvent, PassedRule, Value};
 use crate::summary::described;
@@ -194,25 +195,25 @@ impl Diagnosis {
         });
         let text = masters.refusal.and_then(|(path, _)| event.field(path));
         let text = text.map(|text| text.to_string().chars().take(256).collect::<String>());
-        let quoted = text.as_ref().map_or(String::new(), |text| format!("\"{text}\""));
         if let Some(status) = status {
-            let text = format!("status {status} {quoted}");
+            let text = text.map_or(String::new(), |text| format!("\"{text}\""));
+            let text = format!("status {status} {text}");
             let cause = &causes::REGISTRATION_REFUSED;
             server.fact_mut(Item::Accepted).bad(cause, payload.frame, text.trim_end());
-        } else if described::refuses(event) {
-            server.fact_mut(Item::Accepted).bad(
-                &causes::REGISTRATION_REFUSED,
-                payload.frame,
-                quoted,
-            );
-        } else if text.as_deref().is_some_and(|text| !described::is_success(text)) {
-            let values: [(_, &dyn Display); 1] = [("text", &quoted)];
-            let why = Failure::with(&causes::REGISTRATION_UNCLEAR, payload.frame, &values);
-            server.fact_mut(Item::Accepted).open_by(why);
-        } else {
+        } else if server.is_told(text.as_deref(), described::refuses(event), payload.frame) {
             shown.push(Item::Accepted);
-            server.reported = text.map(|_| quoted);
+            server.reported = text.map(|text| format!("\"{text}\""));
         }
+        Some(address)
+    }
+
+    /// A master answers a server in words.
+    pub(super) fn words_of_master(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
+        let [from, to] = event.ends();
+        let address = self.resolve(to)?;
+        let registration = self.servers.get_mut(&address)?.with(from.ip())?;
+        let text = words(event)?;
+        registration.is_told(Some(&text), described::is_refusal(&text), event.frame());
         Some(address)
     }
 
@@ -245,5 +246,22 @@ impl Diagnosis {
         let why = Failure::with(&causes::QUIT_SENT, payload.frame, &[]);
         registration.fact_mut(Item::Stays).fails(why);
         Some(address)
+    }
+}
+
+impl Registration {
+    /// The master says this. Returns whether it is a success.
+    fn is_told(&mut self, text: Option<&str>, is_refusal: bool, frame: u64) -> bool {
+        let quoted = text.map_or(String::new(), |text| format!("\"{text}\""));
+        let accepted = self.fact_mut(Item::Accepted);
+        if is_refusal {
+            accepted.bad(&causes::REGISTRATION_REFUSED, frame, quoted);
+        } else if text.is_some_and(|text| !described::is_success(text)) {
+            let why = Failure::with(&causes::REGISTRATION_UNCLEAR, frame, &[("text", &quoted)]);
+            accepted.open_by(why);
+        } else {
+            return true;
+        }
+        false
     }
 }

@@ -205,10 +205,9 @@ impl Diagnosis {
     /// The latest whole list does not have the server.
     fn not_listed(&self, registration: &mut Registration, whole: &Listing, place: &Place<'_>) {
         let address = place.address;
+        // What is listed may be another server of the host.
         let is_stranger = |(other, _): &(SocketAddr, Sighting)| {
-            let known = self.servers.get(other);
-            let is_silent = known.is_none_or(|it| it.fact(Item::FromAsked).good == 0);
-            other.port() != address.port() && is_silent
+            other.port() != address.port() && !self.taken.contains(other)
         };
         let stranger = self.lists.of_host(address.ip(), whole.master).find(is_stranger);
         if let Some((other, sighting)) = stranger {

@@ -126,6 +126,8 @@ pub struct Diagnosis {
     faulty: Map<IpAddr, ClientFaults>,
     /// A server of each host that answers.
     answering: Map<IpAddr, SocketAddr>,
+    /// Addresses that certainly belong to a server: it answers there, or registers.
+    taken: Set<SocketAddr>,
     /// Maximum number of clients, and of masters.
     most_parties: usize,
     /// There were too many, or too many requests waited at a time.
@@ -211,6 +213,7 @@ impl Diagnosis {
             masters: Map::default(),
             faulty: Map::default(),
             answering: Map::default(),
+            taken: Set::default(),
             most_parties: (bytes / 8 / BYTES_OF_PARTY).max(16),
             parties_are_cut: false,
             probed: BTreeMap::new(),
@@ -372,7 +375,7 @@ impl Diagnosis {
             (Purpose::Quit, _) => self.quit(event),
             (Purpose::Authentication, _) => self.announced(id, event),
             (Purpose::AuthenticationResponse, _) => self.authenticated(id, event, &mut shown),
-            (Purpose::Other, _) => None,
+            (Purpose::Other, _) => self.words_of_master(event),
         };
         let failed = self.findings(event);
         if purpose == Purpose::Query

@@ -42,6 +42,7 @@ impl Diagnosis {
             self.probed = self.other_ports();
         }
         self.answering = self.first_answering_ports();
+        self.taken = self.taken_addresses();
         // A server that registers also sends requests to its masters, which are not servers.
         let masters: Set<_> = self.servers.values().flat_map(Server::masters).collect();
         let known = self.servers.keys().copied();
@@ -137,6 +138,18 @@ impl Diagnosis {
         let answers = |server: &Server| server.fact(Item::Answered).good > 0;
         let answering = self.servers.iter().filter(|(_, server)| answers(server));
         lowest_by_key(answering.map(|(address, _)| (address.ip(), *address)))
+    }
+
+    /// The addresses of servers that answer requests, or register.
+    fn taken_addresses(&self) -> Set<SocketAddr> {
+        let is_one =
+            |server: &Server| server.fact(Item::FromAsked).good > 0 || server.registers.is_some();
+        let servers = self.servers.iter().filter(|(_, server)| is_one(server));
+        servers
+            .flat_map(|(address, server)| {
+                [*address].into_iter().chain(server.addresses.iter().map(|(other, _)| *other))
+            })
+            .collect()
     }
 
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals) -> DiagnosedServer {

@@ -15,7 +15,7 @@ use super::find_or_add::find_or_add;
 use super::master::{Master, Surroundings};
 use super::server::{self, ChallengeLoops, Odd, OddResponse, Server};
 use super::verdict::{DiagnosedParty, ItemVerdict, Verdict};
-use super::{Diagnosis, ServerPacketKind, is_clients_fault};
+use super::{Diagnosis, ServerPacketKind, is_clients_fault, is_error};
 use crate::session::{MessageEvent, Totals, Value};
 use crate::summary::described;
 use crate::text::grouped;
@@ -46,6 +46,7 @@ impl Diagnosis {
                     length: event.length() as usize,
                     is_query,
                     is_wrong: event.checked().findings.iter().any(|it| is_clients_fault(&it)),
+                    is_optional: event.is_optional(),
                 };
                 let timeout = self.ledger_settings.answer_timeout;
                 self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
@@ -54,7 +55,7 @@ impl Diagnosis {
             (Purpose::Response, _)
                 if event.reply().is_none()
                     && event.field("text").is_some()
-                    && self.is_asked(from, to).is_some() =>
+                    && self.may_be_asked(from, to) =>
             {
                 self.odd(event);
             }
@@ -83,7 +84,7 @@ impl Diagnosis {
             {
                 self.master(id, from).into_iter().for_each(|master| master.says(event));
             }
-            (Purpose::Other, Role::Server | Role::Any) if self.is_asked(from, to).is_some() => {
+            (Purpose::Other, Role::Server | Role::Any) if self.may_be_asked(from, to) => {
                 self.odd(event);
             }
             (Purpose::List | Purpose::Other, _) => {
@@ -107,9 +108,19 @@ impl Diagnosis {
         (asked == server).then_some(request)
     }
 
+    /// Whether a client asked this server, or its requests are not in the capture, only the server's responses.
+    fn may_be_asked(&mut self, server: SocketAddr, client: SocketAddr) -> bool {
+        match self.asked.get_mut(&client, self.remembered) {
+            Some((asked, ..)) => *asked == server,
+            None => self.servers.get(&server).is_some_and(|it| {
+                it.orphans > 0 && it.first_asked.is_none() && it.registers.is_none()
+            }),
+        }
+    }
+
     /// A server sends something else than a response to a request.
     fn odd(&mut self, event: &MessageEvent<'_>) {
-        let (payload, [from, _]) = (event.payload(), event.ends());
+        let (payload, [from, to]) = (event.payload(), event.ends());
         self.answered(event, false);
         // Of a packet that was cut, the rest may show what it is.
         if payload.lost {
@@ -126,7 +137,8 @@ impl Diagnosis {
                 }
             }),
         };
-        let new = || OddResponse { is: is.clone(), times: 0, frames: Vec::new() };
+        let client = Some(to.ip());
+        let new = || OddResponse { is: is.clone(), client, times: 0, frames: Vec::new() };
         let known = find_or_add(&mut server.odd, Server::ODD, |odd| odd.is == is, new);
         // Where each is another one, the last one stands for all further ones.
         let Some(odd) = (match known {
@@ -135,6 +147,7 @@ impl Diagnosis {
         }) else {
             return;
         };
+        odd.client = odd.client.filter(|known| *known == to.ip());
         odd.times += 1;
         if odd.frames.len() < 3 {
             odd.frames.push(payload.frame);
@@ -151,8 +164,10 @@ impl Diagnosis {
         let sent = self.sent.get_mut(&request, self.remembered)?.what;
         let ServerPacketKind::Request { message, kind, .. } = sent else { return None };
         let protocol = event.context().protocol?;
-        // To a request for a challenge, that is the answer; and nobody can return one without a number.
-        let is_step = is_challenge && asks_for_data(protocol, message.purpose);
+        // To a request for a challenge, that is the answer; and nobody can return one that is no number.
+        let is_step = is_challenge
+            && asks_for_data(protocol, message.purpose)
+            && !event.checked().findings.iter().any(|it| is_error(&it));
         let number = event.field("challenge").filter(|_| is_step);
         let challenge = number.and_then(|number| number.to_string().parse().ok());
         let key = exchange_key(protocol, kind);
@@ -403,7 +418,8 @@ impl Server {
         }
         self.returned += u64::from(exchange.is_challenged());
         // Who answers queries may not know requests for a challenge; a rule says where it must.
-        let is_optional = !exchange.request.is_query && self.pattern.all.answered > 0;
+        let is_optional = !exchange.request.is_query && self.pattern.all.answered > 0
+            || exchange.request.is_optional;
         if exchange.is_answered || !is_optional && !exchange.request.is_wrong {
             self.pattern.add(exchange);
         }

@@ -72,12 +72,30 @@ impl Divided {
         others: impl IntoIterator<Item = ExchangeCounts>,
         missing: u64,
     ) -> Option<Divided> {
-        let (suspects, others) = (sum(suspects), sum(others));
-        let is_apart =
-            2 * suspects.missing() >= suspects.asked && 20 * others.missing() <= others.asked;
-        let is_all = is_nearly_all(suspects.missing(), missing);
-        let is_enough = suspects.asked >= ENOUGH / 2 && others.asked >= ENOUGH / 2;
-        (is_enough && is_apart && is_all).then_some(Divided { suspects, others })
+        let divided = Divided { suspects: sum(suspects), others: sum(others) };
+        let is_half = 2 * divided.suspects.missing() >= divided.suspects.asked;
+        let is_enough = divided.suspects.asked.min(divided.others.asked) >= ENOUGH / 2;
+        (is_half && is_enough && divided.is_apart(missing)).then_some(divided)
+    }
+
+    /// The same, if those that have the property are unanswered now and then only: at least one of five, and if the others
+    /// were, too, some would be.
+    fn now_and_then(
+        suspects: ExchangeCounts,
+        others: impl IntoIterator<Item = ExchangeCounts>,
+        missing: u64,
+    ) -> Option<Divided> {
+        let divided = Divided { suspects, others: sum(others) };
+        let is_often = 5 * suspects.missing() >= suspects.asked;
+        let would_be = suspects.missing().saturating_mul(divided.others.asked);
+        let is_enough = would_be >= ENOUGH / 2 * suspects.asked;
+        (is_often && is_enough && divided.is_apart(missing)).then_some(divided)
+    }
+
+    /// Nearly all of the unanswered ones have the property.
+    fn is_apart(&self, missing: u64) -> bool {
+        is_nearly_all(self.suspects.missing(), missing)
+            && 20 * self.others.missing() <= self.others.asked
     }
 
     /// Of several ways to divide them, the one that is wrong for the fewest.
@@ -94,6 +112,9 @@ impl Divided {
         self.suspects.answered + self.others.missing()
     }
 }
+
+/// How to divide them into some and all others.
+type Divide<'d> = &'d dyn Fn(ExchangeCounts, &[ExchangeCounts]) -> Option<Divided>;
 
 /// A pattern that may be the best one.
 struct Candidate {
@@ -206,7 +227,7 @@ impl Pattern {
             return Some(refused).filter(|_| !self.is_accident());
         }
         let never = self.of_one_kind().or_else(|| self.of_appended());
-        let never = never.or_else(|| self.of_one_client());
+        let never = never.or_else(|| self.of_silent_clients());
         if never.is_some() || self.is_accident() {
             let period = || Some(self.periods.silent(&self.all, false, self.frame())?.failure);
             return never.or_else(period);
@@ -226,9 +247,14 @@ impl Pattern {
     /// The property that tells the unanswered exchanges best from the others.
     fn apart(&self) -> Option<PatternFailure> {
         let (missing, frame, [client, anybody]) = (self.all.missing(), self.frame(), &self.paces);
+        let strong =
+            |suspects, others: &[_]| Divided::of([suspects], others.iter().copied(), missing);
+        let weak = |suspects, others: &[_]| {
+            Divided::now_and_then(suspects, others.iter().copied(), missing)
+        };
         let all = [
-            self.mostly_of_one_kind(),
-            self.mostly_of_one_client(),
+            self.of_a_kind(&strong),
+            self.of_a_client(&strong),
             client.by_gap("the same client's last one", missing, frame),
             anybody.by_gap("any other one", missing, frame),
             client.by_rank("of a client ", missing, frame),
@@ -237,28 +263,33 @@ impl Pattern {
             self.of_long_ones(),
         ];
         let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
+        let best = best.or_else(|| self.of_a_kind(&weak)).or_else(|| self.of_a_client(&weak));
         best.map(|candidate| candidate.failure)
     }
 
     /// Nearly all unanswered requests are of one kind.
-    fn mostly_of_one_kind(&self) -> Option<Candidate> {
-        self.mostly_of_one("kind", self.kinds.iter().map(|(_, kind, share)| (*kind, *share)))
+    fn of_a_kind(&self, divide: Divide<'_>) -> Option<Candidate> {
+        let kinds = self.kinds.iter().map(|(_, kind, share)| (*kind, *share));
+        self.of_a("kind", kinds.collect(), divide)
     }
 
     /// Nearly all unanswered requests are of one client.
-    fn mostly_of_one_client(&self) -> Option<Candidate> {
-        let clients = self.clients.iter();
-        self.mostly_of_one("client", clients.map(|(client, share)| (*client, *share)))
+    fn of_a_client(&self, divide: Divide<'_>) -> Option<Candidate> {
+        let clients = self.clients.iter().map(|(client, share)| (*client, *share));
+        self.of_a("client", clients.collect(), divide)
     }
 
-    fn mostly_of_one<T: Copy + Display + PartialEq>(
+    fn of_a<T: Copy + Display>(
         &self,
         by: &'static str,
-        counts: impl Iterator<Item = (T, ExchangeCounts)> + Clone,
+        mut counts: Vec<(T, ExchangeCounts)>,
+        divide: Divide<'_>,
     ) -> Option<Candidate> {
-        let (one, share) = counts.clone().max_by_key(|(_, share)| share.missing())?;
-        let others = counts.filter(|(other, _)| *other != one).map(|(_, share)| share);
-        let divided = Divided::of([share], others, self.all.missing())?;
+        let most = counts.iter().map(|(_, share)| share.missing()).max()?;
+        let at = counts.iter().position(|(_, share)| share.missing() == most)?;
+        let (one, share) = counts.swap_remove(at);
+        let others = Vec::from_iter(counts.iter().map(|(_, share)| *share));
+        let divided = divide(share, &others)?;
         Some(self.of_these(&one.to_string(), &divided, (by, one.to_string())))
     }
 
@@ -314,21 +345,41 @@ impl Pattern {
         Some(PatternFailure::new(Failure::with(cause, self.frame(), &values), None))
     }
 
-    /// One client is never answered, and no other is missing anything. Of a server that answers nearly all requests, that
+    /// Some clients are never answered, and no other is missing anything. Of a server that answers nearly all requests, that
     /// is a matter of the client.
-    fn of_one_client(&self) -> Option<PatternFailure> {
+    fn of_silent_clients(&self) -> Option<PatternFailure> {
         if self.is_rare() {
             return None;
         }
-        let mut silent = self.clients.iter().filter(|(_, share)| is_silent(share));
-        let (client, share) = silent.next()?;
-        if silent.next().is_some() || !is_nearly_all(share.missing(), self.all.missing()) {
+        let silent = self.clients.iter().filter(|(_, share)| is_silent(share));
+        let mut silent: Vec<_> = silent.map(|(client, share)| (*client, *share)).collect();
+        silent.sort_unstable_by_key(|(client, _)| *client);
+        let share = sum(silent.iter().map(|(_, share)| *share));
+        if !is_nearly_all(share.missing(), self.all.missing()) {
             return None;
         }
-        let values: [(_, &dyn Display); 2] = [("asked", &grouped(share.asked)), ("client", client)];
-        let cause = &causes::answers::ONE_CLIENT_UNANSWERED;
-        let by = Some(("client", client.to_string()));
-        Some(PatternFailure::new(Failure::with(cause, self.frame(), &values), by))
+        match &silent[..] {
+            [] => None,
+            [(client, share)] => {
+                let why = client_unanswered(*client, *share, self.frame());
+                Some(PatternFailure::new(why, Some(("client", client.to_string()))))
+            }
+            // Those that come while nobody is answered are not what makes the difference.
+            _ if self.periods.are_one() => None,
+            clients => {
+                let is_other = |client: &IpAddr| !clients.iter().any(|(it, _)| it == client);
+                let others = self.clients.iter().filter(|(client, _)| is_other(client));
+                let divided =
+                    Divided::of([share], others.map(|(_, share)| *share), self.all.missing())?;
+                let names =
+                    Vec::from_iter(clients.iter().take(NAMED).map(|(it, _)| it.to_string()));
+                let names = match clients.len().checked_sub(NAMED) {
+                    None | Some(0) => names.join(", "),
+                    Some(more) => format!("{} and {} more", names.join(", "), grouped(more as u64)),
+                };
+                Some(self.of_these(&names, &divided, ("client", names.clone())).failure)
+            }
+        }
     }
 
     /// Requests of these are often unanswered.
@@ -354,6 +405,16 @@ impl Pattern {
     pub(super) fn frame(&self) -> u64 {
         self.missing.first().copied().unwrap_or_default()
     }
+}
+
+/// Requests of one client are not answered, and those of others are.
+pub(super) fn client_unanswered(client: IpAddr, share: ExchangeCounts, frame: u64) -> Failure {
+    let values: [(_, &dyn Display); 3] = [
+        ("answered", &grouped(share.answered)),
+        ("asked", &grouped(share.asked)),
+        ("client", &client),
+    ];
+    Failure::with(&causes::answers::ONE_CLIENT_UNANSWERED, frame, &values)
 }
 
 /// A pattern of unanswered exchanges.
@@ -392,6 +453,7 @@ mod tests {
             length: 25,
             is_query: true,
             is_wrong: false,
+            is_optional: false,
         };
         let mut exchange = Exchange::new(request, pace(SECOND, 0));
         exchange.is_answered = is_answered;

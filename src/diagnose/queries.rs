@@ -135,7 +135,7 @@ impl Diagnosis {
         match self.asked.get_mut(&to, self.remembered).copied() {
             Some((asked, request, since)) if asked == from => {
                 if event.message().purpose == Purpose::Response && self.is_orphan(event, since) {
-                    return self.only_answers(event);
+                    return self.only_answers(event, shown);
                 }
                 let sent = ServerPacket { server: asked, what: ServerPacketKind::Part { request } };
                 self.sent.insert(frame, sent, self.remembered);
@@ -156,7 +156,7 @@ impl Diagnosis {
                 if let Some(server) = self.answers_broadcast(event, shown) {
                     return Some(server);
                 }
-                return self.only_answers(event);
+                return self.only_answers(event, shown);
             }
         }
         self.servers.contains_key(&from).then_some(from)
@@ -172,13 +172,21 @@ impl Diagnosis {
     }
 
     /// A server answers a client whose requests are not in the capture.
-    fn only_answers(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
+    fn only_answers(
+        &mut self,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+    ) -> Option<SocketAddr> {
         let (payload, id) = (event.payload(), event.context().protocol?);
         let Some(server) = self.server(payload.from) else {
             self.orphans += 1;
             return None;
         };
         server.orphans += 1;
+        shown.push(Item::Readable);
+        if payload.pieces.iter().any(|piece| piece.frame != payload.frame) {
+            shown.push(Item::Whole);
+        }
         if server.query.is_none() {
             server.query = Some(id);
             let text = "only its responses are in the capture";

@@ -202,13 +202,10 @@ fn challenged_again(server: &mut Server) {
     }
 }
 
-/// It often sends something else than a response.
+/// It sends something else than a response.
 fn odd_responses(server: &mut Server) {
     let Some(odd) = server.odd.iter().max_by_key(|odd| odd.times) else { return };
     let good = server.fact(Item::Readable).good;
-    if 10 * odd.times < odd.times + good {
-        return;
-    }
     let (times, all) = (grouped(odd.times), grouped(odd.times + good));
     let (cause, times, text) = match &odd.is {
         Odd::Zeros => (&causes::answers::ZERO_FILLED, times, ""),
@@ -217,11 +214,13 @@ fn odd_responses(server: &mut Server) {
         }
         Odd::Text(text) => (&causes::answers::OTHER_PROTOCOL, times, &**text),
     };
-    let text = format!("\"{text}\"");
+    let one = odd.client.filter(|_| good > 0);
+    let toward = one.map_or(String::new(), |client| format!(" to {client}"));
+    let text = format!("\"{text}\"{toward}");
     let values: [(_, &dyn Display); 3] = [("times", &times), ("all", &all), ("text", &text)];
     let failure = |frame: &u64| Failure::with(cause, *frame, &values);
     let failures: Vec<_> = odd.frames.iter().map(failure).collect();
-    let is_accident = odd.times < NO_ACCIDENT;
+    let is_accident = odd.times < NO_ACCIDENT || 10 * odd.times < odd.times + good;
     let (frames, readable) = (odd.frames.clone(), server.fact_mut(Item::Readable));
     match failures.first().filter(|_| is_accident) {
         Some(why) if readable.run == 0 => readable.doubt(frames, why.clone()),

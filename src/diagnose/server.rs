@@ -114,6 +114,8 @@ pub(super) struct Server {
 #[derive(Debug)]
 pub(super) struct OddResponse {
     pub(super) is: Odd,
+    /// Who gets it, if only one client does.
+    pub(super) client: Option<IpAddr>,
     /// How often.
     pub(super) times: u64,
     /// The first packets.

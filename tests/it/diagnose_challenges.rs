@@ -179,8 +179,8 @@ fn two_programs_that_challenge_each_client_are_told() {
 }
 
 #[test]
-fn a_challenge_of_less_than_four_bytes_is_the_servers_fault() {
-    for bytes in ["", "11", "1122", "112233"] {
+fn a_challenge_of_other_than_four_bytes_is_the_servers_fault() {
+    for bytes in ["", "11", "1122", "112233", "1122334455667788"] {
         let challenge = format!("s > c  FFFFFFFF 41 {bytes}");
         let (_, report) =
             diagnosed(&rounds(5, &[(0.0, "c > s  FFFFFFFF 55 FFFFFFFF"), (0.1, &challenge)]));
@@ -233,6 +233,19 @@ fn a_challenge_that_does_not_come_is_a_missing_answer() {
     let other = gamespy4("d", 24, |_| true, true);
     let report = report_of(&together(&[healthy, other], 1500));
     assert_eq!(item(&report, SERVER, "seen.answered"), ["no", "one_client_unanswered"], "{report}");
+}
+
+#[test]
+fn several_clients_that_are_never_answered_are_named() {
+    let clients = ["c", "d", "e"].map(|client| gamespy4(client, 8, |_| client > "c", true));
+    let (_, report) = diagnosis::diagnosed(&together(&clients, 600), &Setting::udp(6500), &[]);
+    assert_eq!(item(&report, SERVER, "seen.answered"), ["no", "sometimes_unanswered"], "{report}");
+    let by = report["servers"][0]["items"].as_array().unwrap().iter().find_map(|it| it.get("by"));
+    let silent = ["10.0.1.1", "10.0.2.1"];
+    assert_eq!(by.unwrap()["client"], silent.join(", "), "{report}");
+    for client in silent {
+        assert_eq!(item(&report, client, "ask.answered"), ["no", "one_client_unanswered"]);
+    }
 }
 
 #[test]

@@ -330,3 +330,40 @@ fn a_page_that_comes_late_is_slow() {
     assert_eq!(listed(27), "no list_slow");
     assert_eq!(listed(2), "yes");
 }
+
+/// A master answers a heartbeat in words, to the port that it came from.
+#[test]
+fn a_text_master_that_refuses_a_server_asks_it_nothing() {
+    let told = |text: &str| {
+        let words = |at: u32| format!("{at}.02 m:27900 > s:7778  '{text}'\n");
+        diagnosed(&(heartbeats("m", 4, words) + "end 300"), 7778)
+    };
+    let banned = told(r"\\echo\\You are banned from this master server\\final\\");
+    assert_eq!(item(&banned, "reg.accepted", "10.0.0.9"), "no registration_refused");
+    let unclear = told(r"\\error\\Version outdated: 3\\final\\");
+    assert_eq!(item(&unclear, "reg.accepted", "10.0.0.9"), "unknown registration_unclear");
+    assert!(unclear.to_string().contains("Version outdated"), "{unclear:#}");
+}
+
+/// What is listed is the other server's.
+#[test]
+fn of_two_servers_of_a_host_one_is_listed() {
+    let of_port = |port: &str, second: &str| {
+        heartbeats("m", 4, |at| if at == 0 { validated("m", 0) } else { String::new() })
+            .replace("7778", port)
+            .replace(".0", &format!(".{second}"))
+    };
+    let lines = of_port("7778", "0") + &of_port("7788", "1");
+    let mut lines: Vec<_> = lines.lines().collect();
+    let time = |line: &&str| line.split(' ').next().unwrap().parse::<f64>().unwrap();
+    lines.sort_by(|one, other| time(one).total_cmp(&time(other)));
+    let script = lines.join("\n") + "\n" + &list("m", 200, "10.0.0.2:7778") + "end 300";
+    let report = diagnosed(&script, 7778);
+    let servers = report["servers"].as_array().unwrap();
+    let found = |server: &str| {
+        let server = servers.iter().find(|it| it["server"] == server).unwrap();
+        diagnosis::verdict_of(server, "list.listed").join(" ")
+    };
+    assert_eq!(found("10.0.0.2:7778"), "yes ");
+    assert_eq!(found("10.0.0.2:7788"), "no not_in_list", "{report:#}");
+}

@@ -113,6 +113,74 @@ fn words_and_zeros_in_place_of_responses_are_named() {
     assert_eq!(answers(ANSWER), "yes");
 }
 
+/// What one client of several gets is said, and that it got something.
+#[test]
+fn the_client_that_is_refused_is_named() {
+    let script = rounds(24, |nth, at| {
+        let refused =
+            format!("{at}.5 d > s  {INFO}\n{at}.52 s > d  FFFFFFFF 6C 'Banned by server.' 0A 00\n");
+        let refused = if nth % 12 == 0 { refused } else { String::new() };
+        format!("{at}.0 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n{refused}")
+    });
+    let report = diagnosed(&script);
+    assert_eq!(item(&report, "servers", "seen.readable"), "unknown refused_in_words");
+    assert_eq!(item(&report, "servers", "seen.answered"), "yes");
+    let items = report["servers"][0]["items"].to_string();
+    assert!(items.contains("Banned by server.\\\" to 10.0.1.1"), "{items}");
+    assert!(items.contains("26 of 26 requests, 2 of them with something else"), "{items}");
+}
+
+#[test]
+fn words_are_shown_where_only_one_direction_was_recorded() {
+    let script = rounds(6, |_, at| {
+        format!("{at}.0 s > c  {ANSWER}\n{at}.1 s > d  FFFFFFFF 6C 'Banned by server.' 0A 00\n")
+    });
+    let report = diagnosed(&script);
+    assert_eq!(item(&report, "servers", "seen.readable"), "no refused_in_words", "{report}");
+    let whole = diagnosed(&rounds(6, |_, at| format!("{at}.0 s > c  {ANSWER}\n")));
+    assert_eq!(item(&whole, "servers", "seen.readable"), "yes", "{whole}");
+}
+
+/// Now and then, but only requests of one kind.
+#[test]
+fn a_kind_of_which_some_are_unanswered_is_named() {
+    let script = rounds(24, |nth, at| {
+        let players = if nth % 3 == 1 { "" } else { "s > c  FFFFFFFF 44 00" };
+        let players = players.replace("s > c", &format!("{at}.22 s > c"));
+        format!(
+            "{at}.0 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n{at}.1 c > s  FFFFFFFF 55 FFFFFFFF\n\
+             {at}.12 s > c  FFFFFFFF 41 le32:7\n{at}.2 c > s  FFFFFFFF 55 le32:7\n{players}\n"
+        )
+    });
+    let report = diagnosed(&script);
+    assert_eq!(item(&report, "servers", "seen.answered"), "no sometimes_unanswered");
+    let items = report["servers"][0]["items"].as_array().unwrap();
+    let by = items.iter().find_map(|item| item.get("by")).unwrap();
+    assert_eq!(by["kind"], "player_request", "{report}");
+}
+
+/// The document exempts Counter-Strike: Source, and not the games of GoldSource. The game is the server's, whatever
+/// socket it was told to.
+#[test]
+fn pings_are_owed_by_some_games() {
+    let pinged = |app: &str, protocol: &str| {
+        let answer = ANSWER.replace("B801", app).replace("49 11", &format!("49 {protocol}"));
+        rounds(8, |_, at| {
+            format!(
+                "{at}.0 c:50001 > s  {INFO}\n{at}.02 s > c:50001  {answer}\n{at}.1 c:50002 > s  FFFFFFFF 69\n"
+            )
+        })
+    };
+    let report = diagnosed(&pinged("F000", "11"));
+    assert_eq!(report["servers"][0]["verdict"], "ok", "{report}");
+    let (_project, file) = Project::of_script(&pinged("0A00", "30"), &Setting::udp(27015));
+    let run = gamewire(["check", "--no-config", "--complete", &file]);
+    assert!(run.out.contains("A2S062"), "{}", run.out);
+    let (_project, file) = Project::of_script(&pinged("F000", "11"), &Setting::udp(27015));
+    let run = gamewire(["check", "--no-config", "--complete", &file]);
+    assert!(!run.out.contains("A2S062"), "{}", run.out);
+}
+
 #[test]
 fn a_share_of_unanswered_requests_is_a_fault_from_a_tenth_on() {
     let answered = |is_answered: &dyn Fn(u32) -> bool| {

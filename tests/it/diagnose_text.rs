@@ -244,3 +244,11 @@ fn masters_are_shown_where_there_is_no_server() {
     assert!(lines[0].starts_with("no server: "), "{}", run.out);
     assert!(lines[1].contains("master 10.0.0.9:27011 (valve_master): "), "{}", run.out);
 }
+
+#[test]
+fn a_greeting_before_a_list_is_no_refusal() {
+    let script = listed(0, r"\\echo\\Welcome\\ip\\10.0.0.2:7778\\ip\\10.0.0.3:7778\\final\\");
+    let report = diagnosed(&(script + "end 90"));
+    assert_eq!(item(&report, "masters", "master.whole"), "yes", "{report:#}");
+    assert_eq!(report["masters"][0]["verdict"], "ok");
+}

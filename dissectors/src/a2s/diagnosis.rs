@@ -22,10 +22,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     ],
     causes: &[],
     symptoms: &[
-        Symptom::saying(&A2S020, "followed by 0 bytes", &causes::answers::CHALLENGE_MISSING),
-        Symptom::saying(&A2S020, "followed by 1 byte", &causes::answers::CHALLENGE_MISSING),
-        Symptom::saying(&A2S020, "followed by 2 bytes", &causes::answers::CHALLENGE_MISSING),
-        Symptom::saying(&A2S020, "followed by 3 bytes", &causes::answers::CHALLENGE_MISSING),
+        Symptom::of(&A2S020, &causes::answers::CHALLENGE_MISSING),
         Symptom::of(&A2S027, &causes::CHALLENGE_LOOP),
         Symptom::of(&A2S062, &causes::QUERIES_UNANSWERED),
         Symptom::of(&A2S065, &causes::OTHER_ADDRESS),

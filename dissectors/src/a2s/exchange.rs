@@ -54,10 +54,13 @@ fn ask<S: Sink>(
     );
     sink.asks(request.name(), payload);
     let ignored = match request {
-        RequestKind::Challenge => !cx.conversation.has(Known::CHALLENGES),
-        RequestKind::Ping => !cx.conversation.has(Known::PINGS),
+        RequestKind::Challenge => !answers(cx, Known::CHALLENGES, payload),
+        RequestKind::Ping => !answers(cx, Known::PINGS, payload),
         _ => false,
     };
+    if ignored {
+        sink.optional();
+    }
     let is_due = summary.whole && status != ChallengeStatus::NeverIssued && !ignored;
     let mut notes = Notes::empty();
     notes.set(Notes::AFTER_INFO, cx.conversation.has_forms());
@@ -65,6 +68,15 @@ fn ask<S: Sink>(
     let what = Query::new(request, (status, value.unwrap_or(-1)), notes);
     cx.shared.waiting.insert(payload, request, cx.settings);
     wait(cx, Request::new(what, mark, is_due), sink);
+}
+
+/// Whether the server said, in this flow or in another one of the client's host, that it runs a game whose servers answer
+/// such requests.
+fn answers(cx: &mut Context<'_, A2s>, what: Known, payload: &Payload<'_>) -> bool {
+    let (key, most) = (between(payload.from.ip(), payload.to), cx.settings.limits.remembered);
+    let mut of_host =
+        || cx.shared.games.get_mut(&key, most).is_some_and(|known| known.contains(what));
+    cx.conversation.has(what) || of_host()
 }
 
 /// Adds a pending request, or a repeat of one.
@@ -126,7 +138,10 @@ fn response<S: Sink>(
     sink: &mut S,
 ) {
     let (from, clock) = (payload.side, cx.settings.clock(payload.time));
-    cx.conversation.learn(summary);
+    if cx.conversation.learn(summary) {
+        let (key, known) = (between(payload.to.ip(), payload.from), cx.conversation.known);
+        cx.shared.games.insert(key, known & Known::OF_GAME, cx.settings.limits.remembered);
+    }
     if let Some(counted) = summary.counted {
         count_players(cx, counted, payload, sink);
     }

@@ -104,6 +104,8 @@ bitflags! {
         const CHALLENGES = 1 << 9;
         /// The client also sends packets of the game from this port: the server's are no responses.
         const PLAYS = 1 << 10;
+        /// What the game of a server says of its other flows, too.
+        const OF_GAME = Known::PINGS.bits() | Known::CHALLENGES.bits();
     }
 }
 
@@ -120,6 +122,8 @@ pub struct SharedState {
     pub(super) served: Recent,
     /// The players and bots in the latest info of each server to a host, and when.
     pub(super) counts: RecentMap<(Host, Socket), (u8, u8, Time)>,
+    /// Which requests the game of each server answers, as it told a host.
+    pub(super) games: RecentMap<(Host, Socket), Known>,
     /// Buffers for the next split response.
     pub(super) spare: BufferPool,
     /// The seed of the hashes that recognize copies.
@@ -360,9 +364,11 @@ impl Conversation {
         explained
     }
 
-    /// The layout of split packets that info indicates: engines before Orange Box have no Size.
-    pub(super) fn learn(&mut self, summary: &MessageSummary) {
-        let Some(protocol) = summary.protocol else { return };
+    /// What info says of the server: the layout of its split packets, because engines before Orange Box have no Size, and
+    /// its game. Returns whether it answers requests for which that was not known.
+    pub(super) fn learn(&mut self, summary: &MessageSummary) -> bool {
+        let Some(protocol) = summary.protocol else { return false };
+        let before = self.known & Known::OF_GAME;
         if let Some(app_id @ 1..) = summary.app_id {
             let is_ship = app_id == decode::THE_SHIP;
             self.known.set(Known::SHIP, is_ship);
@@ -371,12 +377,13 @@ impl Conversation {
             self.known.set(Known::CHALLENGES, decode::gives_challenges(app_id, protocol));
         }
         let layout = match (summary.kind, summary.app_id, protocol) {
-            (b'm', ..) | (_, _, 48) => Layout::GoldSrc,
-            (_, Some(215 | 17550 | 17700 | 240), 7) => Layout::Source,
-            _ => return,
+            (b'm', ..) | (_, _, 48) => Some(Layout::GoldSrc),
+            (_, Some(215 | 17550 | 17700 | 240), 7) => Some(Layout::Source),
+            _ => None,
         };
         if !self.has(Known::SPLIT) {
-            self.layout = Some(layout);
+            self.layout = layout.or(self.layout);
         }
+        self.known & Known::OF_GAME != before
     }
 }

@@ -160,6 +160,12 @@ fn reported_as(
     words: &TextProperties<'_>,
     kind_alone: MessageKind,
 ) -> MessageKind {
+    // Queries have no end: a master answers a heartbeat in words.
+    let is_remark = [&b"echo"[..], b"error"].contains(&words.first) && words.closed.is_some();
+    let is_of_master = |uplink: &mut Uplink| uplink.is_server(payload.side.other());
+    if is_remark && cx.conversation.uplink_so_far().is_some_and(is_of_master) {
+        return MessageKind::Other;
+    }
     // A response without a number and an end is recognized only by a pending query. So is one with
     // another beginning than a text's.
     if kind_alone == MessageKind::Other && words.properties > 0 {

@@ -67,6 +67,8 @@ impl MessageKind {
         if tcp {
             return match (words.first, wants) {
                 (b"gamename", _) => MessageKind::Validate,
+                // A master may greet before its list.
+                (b"echo", _) if words.lists => MessageKind::ListResponse(Form::Text),
                 (b"echo", _) => MessageKind::Other,
                 (b"sync", _) => MessageKind::SyncRequest,
                 (_, Form::Groups | Form::Info) => MessageKind::ListResponse(wants),

@@ -168,6 +168,8 @@ pub(super) struct TextProperties<'a> {
     pub(super) basic: bool,
     pub(super) statechanged: bool,
     pub(super) exiting: bool,
+    /// It lists servers.
+    pub(super) lists: bool,
     /// The requested encryption of the list, and that of the response: 0 for none.
     pub(super) enctype: u8,
     /// Keywords that are queries.
@@ -251,6 +253,10 @@ impl<'a> TextProperties<'a> {
             b"basic" => self.basic = true,
             b"statechanged" => self.statechanged = true,
             b"exiting" => self.exiting = true,
+            b"ip" => {
+                self.lists = true;
+                self.properties = self.properties.saturating_add(1);
+            }
             b"enctype" => {
                 self.enctype = decimal(pair.text()).unwrap_or(u8::from(!pair.text().is_empty()))
             }

@@ -135,6 +135,9 @@ pub trait Sink {
     /// [`Sending::New`].
     #[inline(always)]
     fn sent(&mut self, _: Sending) {}
+    /// The current message is a request that its server need not answer.
+    #[inline(always)]
+    fn optional(&mut self) {}
     /// The message is complete: all calls since the last `end` belong to it.
     #[inline(always)]
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}

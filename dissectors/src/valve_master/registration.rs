@@ -76,6 +76,8 @@ pub(super) struct Registration {
     given: Vec<GivenChallenge>,
     /// An unused one was dropped from this list.
     forgot: bool,
+    /// An info string came after the latest one: it was meant for that, whatever number it has.
+    is_taken: bool,
     /// The one that was the latest when an info string came with another.
     mistaken: Option<u32>,
     /// The time of the first join of the latest round.
@@ -204,6 +206,9 @@ impl Registration {
         };
         self.is_challenged |= asked.is_some_and(|asked| matches!(asked.what, Asked::Challenge(_)));
         self.perhaps = value.is_none();
+        if std::mem::take(&mut self.is_taken) {
+            self.given.iter_mut().for_each(|given| given.spent = true);
+        }
         if self.given.len() >= MOST_GIVEN {
             let oldest = self.given.iter().position(|given| given.spent).unwrap_or_default();
             self.forgot |= !self.given.remove(oldest).spent;
@@ -217,6 +222,7 @@ impl Registration {
         self.engine = info.engine.or(self.engine);
         self.reported |= self.given.is_empty() || self.is_challenged;
         let claimed = self.claimed(info, now, timeout);
+        self.is_taken = true;
         if claimed.is_certain() {
             self.mistaken = self.given.last().and_then(|latest| latest.value);
         }

@@ -97,6 +97,11 @@ impl Periods {
         Some(Candidate { failure, errors: all.missing() - count })
     }
 
+    /// Nothing is answered for a while, once.
+    pub(super) fn are_one(&self) -> bool {
+        self.silences().len() == 1
+    }
+
     fn silences(&self) -> Vec<Silence> {
         let mut periods = Vec::new();
         let mut run: Option<Silence> = None;

@@ -69,6 +69,8 @@ pub(super) struct Recorder<F> {
     reply: Option<Reply>,
     /// How the current message relates to earlier requests, if it is a request.
     sending: Sending,
+    /// The message is a request that its server need not answer.
+    is_optional: bool,
     /// The counts of all messages, if needed.
     traffic: Option<Box<Traffic>>,
     /// The current message answers a request to which a response is due.
@@ -99,6 +101,7 @@ impl<F: FieldSink> Recorder<F> {
             listed: ListedCounts::default(),
             reply: None,
             sending: Sending::New,
+            is_optional: false,
             traffic: needs.traffic.map(|most| Box::new(traffic(most))),
             responds: false,
             described_until: Time(i64::MIN),
@@ -136,6 +139,7 @@ impl<F: FieldSink> Recorder<F> {
             self.listed.clear();
         }
         self.sending = Sending::New;
+        self.is_optional = false;
         self.batch.forget_listed();
         self.is_unwanted = self.rules_out(None);
         self.next_message();

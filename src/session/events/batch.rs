@@ -150,6 +150,7 @@ struct Decoded {
     length: u64,
     reply: Option<Reply>,
     sending: Sending,
+    is_optional: bool,
     effect: ExchangeEffect,
     #[serde(skip)]
     library: Option<&'static str>,
@@ -166,6 +167,8 @@ pub(in crate::session) struct StoredParts<'k> {
     pub(in crate::session) fields: Option<TreeView<'k>>,
     pub(in crate::session) reply: Option<&'k Reply>,
     pub(in crate::session) sending: Sending,
+    /// See [`MessageEvent::is_optional`].
+    pub(in crate::session) is_optional: bool,
     pub(in crate::session) effect: ExchangeEffect,
     pub(in crate::session) library: Option<&'static str>,
 }
@@ -443,6 +446,7 @@ impl Batch {
             length: payload.sent(),
             reply: kept.reply.copied(),
             sending: kept.sending,
+            is_optional: kept.is_optional,
             effect: kept.effect,
             library: kept.library,
             listed,

@@ -78,8 +78,8 @@ cause! {
     /// It never answers one client, and answers others.
     pub ONE_CLIENT_UNANSWERED "one_client_unanswered" {
         no: [Answered],
-        says: "it never answers {client}, but other clients",
-        details: "0 of {asked} requests of {client}; it answers other clients",
+        says: "it leaves requests of {client} unanswered, and answers other clients",
+        details: "{answered} of {asked} requests of {client}; it answers other clients",
         advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost.",
     }
 }
@@ -160,11 +160,11 @@ cause! {
 }
 
 cause! {
-    /// Its challenges hold no number.
+    /// Its challenges are not numbers of four bytes.
     pub CHALLENGE_MISSING "challenge_missing" {
         no: [Challenges],
-        says: "its challenges hold no number",
-        details: "{times} challenges hold no number",
+        says: "its challenges are not numbers of four bytes",
+        details: "{times} challenges are not numbers of four bytes",
         advice: "A program in front of the server answers in its place, and does it wrong: check caches and filters.",
     }
 }

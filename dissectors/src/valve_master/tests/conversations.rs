@@ -547,6 +547,24 @@ fn truncated_messages_do_not_show_their_form() {
 }
 
 #[test]
+fn a_server_that_is_one_challenge_behind_reuses_them() {
+    let infos = ["1339895702", "-7", "9"].map(info);
+    let round = |at: i64, challenge: &'static [u8], info: usize| {
+        [
+            (at, SERVER, MASTER, &b"q"[..]),
+            (at + 20, MASTER, SERVER, challenge),
+            (at + 30, SERVER, MASTER, &infos[info][..]),
+        ]
+    };
+    let [second, third] =
+        [b"\xFF\xFF\xFF\xFFs\n\xF9\xFF\xFF\xFF", b"\xFF\xFF\xFF\xFFs\n\x09\0\0\0"];
+    let behind = [round(0, GIVEN, 1), round(300_000, second, 0), round(600_000, third, 1)].concat();
+    assert_eq!(converse(&behind, 700_000).failed(), ["VM040", "VM045", "VM043", "VM045"]);
+    let right = [round(0, GIVEN, 0), round(300_000, second, 1), round(600_000, third, 2)].concat();
+    assert_eq!(converse(&right, 700_000).failed(), [""; 0]);
+}
+
+#[test]
 fn a_heartbeat_without_a_join_reuses_its_challenge() {
     let info = info("1339895702");
     let steps = [

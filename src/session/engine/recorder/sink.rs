@@ -188,6 +188,9 @@ impl<F: FieldSink> Sink for Recorder<F> {
     fn sent(&mut self, sending: Sending) {
         self.sending = sending;
     }
+    fn optional(&mut self) {
+        self.is_optional = true;
+    }
     #[inline]
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         let sending = std::mem::take(&mut self.sending);
@@ -236,6 +239,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
             fields: fields.map(|tree| tree.view()),
             reply: self.reply.as_ref(),
             sending,
+            is_optional: self.is_optional,
             effect,
             library,
         };

@@ -151,6 +151,11 @@ impl<'b> MessageEvent<'b> {
         self.decoded.sending
     }
 
+    /// Whether it is a request that its server need not answer.
+    pub fn is_optional(&self) -> bool {
+        self.decoded.is_optional
+    }
+
     /// Its effect on the exchanges of its flow.
     pub fn exchange(&self) -> ExchangeEffect {
         self.decoded.effect
