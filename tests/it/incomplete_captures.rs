@@ -287,6 +287,17 @@ fn a_host_is_heard_on_any_flow() {
     // Not of a host of which nothing was recorded.
     let elsewhere = format!("{answered}45.0 c:5009 > t1  {INFO}\n");
     assert_eq!(fails(&elsewhere), ("pass".to_owned(), [4, 0, 1]));
+    // Who answers in another protocol alone owes nothing.
+    let other_protocol: String = (0..4)
+        .map(|nth| {
+            let at = nth * 10;
+            format!(
+                "{at}.0 c:500{nth} > s1  FEFD 09 00000007\n{at}.02 s1 > c:500{nth}  09 00000007 '9513307' 00\n\
+                 {at}.5 d:500{nth} > s1  {INFO}\n"
+            )
+        })
+        .collect();
+    assert_eq!(fails(&other_protocol), ("inconclusive".to_owned(), [0, 0, 4]));
 }
 
 /// Responses whose requests are not in the capture show that the recorder lost packets: then other requests may have

@@ -51,7 +51,13 @@ function showParts(now, messages) {
   undrawn = PARTS.filter((_, nth) => !next[nth]).map(([, draw]) => () => draw(now, messages));
   PARTS.forEach(([, draw], nth) => next[nth] && draw(now, messages));
   if (undrawn.length) whenIdle(goOn);
-  if (isFirst && isLarge(now)) whenIdle(() => indexAhead(now, 0));
+  if (isFirst && isLarge(now)) whenIdle(prepareForTyping);
+}
+
+// What the first letter would otherwise wait for: sections out of sight are laid out to be measured.
+function prepareForTyping() {
+  measure();
+  indexAhead(capture(), 0);
 }
 
 // Whether an element, or the focus in it, can be seen.

@@ -292,7 +292,7 @@ impl<F: FieldSink> Recorder<F> {
             (Some(traffic), Some(side)) => {
                 if let Some(context) = self.batch.context() {
                     let [_, server] = context.flow.ends_from(side);
-                    traffic.requests.responds(server);
+                    traffic.requests.responds(server, context.protocol);
                 }
             }
         }
@@ -307,7 +307,7 @@ impl<F: FieldSink> Recorder<F> {
         };
         let asked = |role: &Option<Role>| matches!(role, Some(Role::Server | Role::Master));
         let side = context.roles.iter().position(asked).unwrap_or(1);
-        traffic.requests.responds(context.flow.ends[side]);
+        traffic.requests.responds(context.flow.ends[side], context.protocol);
     }
 
     #[cold]
@@ -392,7 +392,7 @@ impl<F: FieldSink> Recorder<F> {
                 traffic.requests.hears(payload.from.ip());
             }
             if responds {
-                traffic.requests.responds(payload.from);
+                traffic.requests.responds(payload.from, context.protocol);
             }
         }
     }

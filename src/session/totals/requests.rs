@@ -21,11 +21,11 @@ pub const PROBE: i64 = 10_000_000_000;
 pub struct Requests {
     servers: Map<SocketAddr, AskedServer>,
     /// The server that responded last, which most likely responds next, too.
-    latest: Option<SocketAddr>,
+    latest: Option<(SocketAddr, Option<Id>)>,
     /// Hosts that sent masters messages: they are in the recording.
     heard: Set<IpAddr>,
-    /// Results that are proven if the server is heard in any flow: how many, by server and rule.
-    unheard: Map<SocketAddr, Vec<(&'static Rule, u64)>>,
+    /// Results that are proven if the server is heard in any flow: by server and rule.
+    unheard: Map<SocketAddr, Vec<UnheardResults>>,
     /// Maximum number of servers.
     most: usize,
     /// There were more servers.
@@ -35,9 +35,19 @@ pub struct Requests {
 /// The requests to one server.
 #[derive(Clone, Serialize, Deserialize)]
 enum AskedServer {
-    Responds,
+    /// `only`: in no other protocol.
+    Responds { only: Option<Id> },
     /// Without a response. Boxed, because most servers respond.
     Silent(Box<UnansweredRequests>),
+}
+
+/// Broken rules, if the server is heard.
+#[derive(Clone, Serialize, Deserialize)]
+struct UnheardResults {
+    rule: &'static Rule,
+    /// The protocol of the requests.
+    asked: Option<Id>,
+    times: u64,
 }
 
 /// Requests that were not answered.
@@ -121,12 +131,13 @@ impl Requests {
         }
     }
 
-    /// A server responded to a request.
+    /// A server responded to a request in this protocol.
     #[inline]
-    pub fn responds(&mut self, server: SocketAddr) {
-        if self.latest != Some(server) {
-            self.latest = Some(server);
-            self.put(server, AskedServer::Responds);
+    pub fn responds(&mut self, server: SocketAddr, protocol: Option<Id>) {
+        let latest = Some((server, protocol));
+        if self.latest != latest {
+            self.latest = latest;
+            self.put(server, AskedServer::Responds { only: protocol });
         }
     }
 
@@ -139,7 +150,7 @@ impl Requests {
 
     /// Whether packets of this server were recorded, as far as that was kept.
     pub fn is_heard(&self, server: SocketAddr) -> bool {
-        let responds = matches!(self.servers.get(&server), Some(AskedServer::Responds));
+        let responds = matches!(self.servers.get(&server), Some(AskedServer::Responds { .. }));
         responds || self.is_full || self.heard.contains(&server.ip())
     }
 
@@ -154,7 +165,8 @@ impl Requests {
     ) {
         let [client, server] = flow_context.flow.ends_from(mark.side);
         if let Some(rule) = if_heard {
-            self.unheard(server, rule, 1);
+            let asked = flow_context.protocol;
+            self.unheard(server, UnheardResults { rule, asked, times: 1 });
         }
         let silence = UnansweredRequests {
             requests: 1,
@@ -173,19 +185,19 @@ impl Requests {
         };
         match self.servers.get_mut(&server) {
             Some(AskedServer::Silent(before)) => **before = before.and(&silence),
-            Some(AskedServer::Responds) => {}
+            Some(AskedServer::Responds { .. }) => {}
             None => self.put(server, AskedServer::Silent(Box::new(silence))),
         }
     }
 
-    fn unheard(&mut self, server: SocketAddr, rule: &'static Rule, times: u64) {
+    fn unheard(&mut self, server: SocketAddr, more: UnheardResults) {
         if self.unheard.len() >= self.most && !self.unheard.contains_key(&server) {
             return;
         }
-        let rules = self.unheard.entry(server).or_default();
-        match rules.iter_mut().find(|(known, _)| known.code == rule.code) {
-            Some((_, count)) => *count += times,
-            None => rules.push((rule, times)),
+        let results = self.unheard.entry(server).or_default();
+        match results.iter_mut().find(|known| known.rule.code == more.rule.code) {
+            Some(known) => known.times += more.times,
+            None => results.push(more),
         }
     }
 
@@ -206,8 +218,8 @@ impl Requests {
         for (server, more) in BTreeMap::from_iter(other.servers) {
             self.put(server, more);
         }
-        for (server, rules) in BTreeMap::from_iter(other.unheard) {
-            rules.into_iter().for_each(|(rule, times)| self.unheard(server, rule, times));
+        for (server, results) in BTreeMap::from_iter(other.unheard) {
+            results.into_iter().for_each(|results| self.unheard(server, results));
         }
     }
 
@@ -218,12 +230,13 @@ impl Requests {
         if self.is_full {
             return review;
         }
+        self.excuse();
         // Most servers respond and need not be sorted.
         let mut silent = BTreeMap::new();
         review.answering = std::mem::take(&mut self.servers)
             .into_iter()
             .filter_map(|(server, it)| match it {
-                AskedServer::Responds => Some(server),
+                AskedServer::Responds { .. } => Some(server),
                 AskedServer::Silent(silence) => {
                     silent.insert(server, silence);
                     None
@@ -239,11 +252,14 @@ impl Requests {
         if !lossy {
             let unheard = std::mem::take(&mut self.unheard).into_iter();
             // One or two may be of another direction than the recorder sees, unless it sees answers.
-            let of_heard = unheard.filter(|(server, rules)| {
-                let times: u64 = rules.iter().map(|(_, times)| times).sum();
+            let of_heard = unheard.filter(|(server, results)| {
+                let times: u64 = results.iter().map(|results| results.times).sum();
                 hosts.contains(&server.ip()) || times >= NO_ACCIDENT && is_heard(server.ip())
             });
-            review.heard.extend(of_heard.map(|(server, rules)| HeardServer { server, rules }));
+            review.heard.extend(of_heard.map(|(server, results)| HeardServer {
+                server,
+                rules: results.into_iter().map(|results| (results.rule, results.times)).collect(),
+            }));
         }
         leave_out_probes(&mut silent, &hosts);
         let mut all: Option<UnansweredRequests> = None;
@@ -266,13 +282,29 @@ impl Requests {
     }
 }
 
+impl Requests {
+    /// Who answers in another protocol than it is asked in owes nothing.
+    fn excuse(&mut self) {
+        for (server, results) in &mut self.unheard {
+            if let Some(AskedServer::Responds { only: Some(only) }) = self.servers.get(server) {
+                results.retain(|results| results.asked.is_none_or(|asked| asked == *only));
+            }
+        }
+        self.unheard.retain(|_, results| !results.is_empty());
+    }
+}
+
 impl AskedServer {
     fn add(&mut self, more: AskedServer) {
         match (&mut *self, more) {
             (AskedServer::Silent(silence), AskedServer::Silent(more)) => {
                 **silence = silence.and(&more)
             }
-            _ => *self = AskedServer::Responds,
+            (AskedServer::Responds { only }, AskedServer::Responds { only: more }) => {
+                *only = only.filter(|known| more == Some(*known));
+            }
+            (_, responds @ AskedServer::Responds { .. }) => *self = responds,
+            (AskedServer::Responds { .. }, AskedServer::Silent(_)) => {}
         }
     }
 }
@@ -433,11 +465,11 @@ mod tests {
     fn one_server_is_silent_and_another_responds() {
         let mut requests = Requests::new(10);
         (1..4).for_each(|frame| ask(&mut requests, SERVER, frame, WAITED));
-        requests.responds(OTHER.parse().unwrap());
+        requests.responds(OTHER.parse().unwrap(), None);
         let heard = ["10.0.0.2", "10.0.0.3"];
         assert_eq!(broken(&mut requests, &heard, false), both(true, 3)[1..]);
         ask(&mut requests, SERVER, 1, WAITED);
-        requests.responds(SERVER.parse().unwrap());
+        requests.responds(SERVER.parse().unwrap(), None);
         assert!(broken(&mut requests, &heard, true).is_empty());
     }
 
@@ -451,14 +483,14 @@ mod tests {
                     ask(&mut requests, &server, round * 60 + at as u64, WAITED);
                 }
             }
-            requests.responds(answers.parse().unwrap());
+            requests.responds(answers.parse().unwrap(), None);
             broken(&mut requests, &["10.0.0.2"], false).len()
         };
         assert_eq!([probed(SERVER), probed(OTHER)], [0, 3]);
         // One port is a server that is down.
         let mut requests = Requests::new(10);
         (1..4).for_each(|frame| ask(&mut requests, "10.0.0.2:27016", frame, WAITED));
-        requests.responds(SERVER.parse().unwrap());
+        requests.responds(SERVER.parse().unwrap(), None);
         assert_eq!(broken(&mut requests, &[], false), both(true, 3)[1..]);
     }
 
