@@ -39,6 +39,7 @@ impl Diagnosis {
             let Some(traffic) = ports.get(&game) else { return };
             let [sent, got] = traffic.packets;
             let is_heard = heard.contains(address.ip()) || self.speakers.contains(&address.ip());
+            let is_attacked = server.fact(Item::NotAttacked).run > 0;
             let fact = server.fact_mut(Item::PlayOpen);
             let values: [(_, &dyn Display); 2] = [("times", &grouped(got)), ("port", &port)];
             let silent = Failure::with(&causes::answers::GAME_PORT_SILENT, traffic.frame, &values);
@@ -48,6 +49,8 @@ impl Diagnosis {
                     let cause = &causes::answers::GAME_PORT_CLOSED;
                     fact.fails(Failure::with(cause, frame, &values));
                 }
+                // Packets of an attack are nobody's who plays.
+                None if is_attacked => {}
                 None if got >= NO_ACCIDENT && is_heard && !is_lossy => fact.fails(silent),
                 None => fact.open_by(silent),
             }

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, Map, Set, causes};
+use dissectors::kit::{AddressRole, Item, Map, Set, causes};
 
 use super::fact::Failure;
 use super::item_verdicts::ServerState;
@@ -32,8 +32,8 @@ impl Diagnosis {
     ) -> Diagnoses {
         self.count_orphans();
         self.across_flows(read);
-        self.other_traffic(read);
         let (attacks, omitted) = self.attacks();
+        self.other_traffic(read);
         let (clients, givers) = self.other_parties(read, wanted.is_some());
         // A server that is named is shown, whatever it is.
         if wanted.is_none() {
@@ -119,6 +119,9 @@ impl Diagnosis {
                 let is_known = self.servers.contains_key(target);
                 let own = if is_known { Some(target) } else { game_ports.get(target) };
                 if let Some(server) = own.and_then(|own| self.servers.get_mut(own)) {
+                    if !is_known {
+                        server.is_at(*target, AddressRole::Game);
+                    }
                     server.fact_mut(Item::NotAttacked).fails(why.clone());
                 }
             }

@@ -144,6 +144,13 @@ pub struct DiagnosedServer {
     pub probed: Vec<SocketAddr>,
 }
 
+impl DiagnosedServer {
+    /// Whether an address is one of its own.
+    fn has(&self, address: &SocketAddr) -> bool {
+        self.server == *address || self.addresses.iter().any(|(own, _)| own == address)
+    }
+}
+
 /// The first condition that is not met.
 fn first_no<'i>(items: impl IntoIterator<Item = &'i ItemVerdict>) -> Option<&'i ItemVerdict> {
     items.into_iter().find(|item| item.verdict == Verdict::No)
@@ -365,7 +372,7 @@ pub struct Diagnoses {
 impl Diagnoses {
     /// The floods of what is no server here, such as masters: no server's items tell of them.
     pub fn other_floods(&self) -> impl Iterator<Item = &Attack> {
-        let is_here = |target: &SocketAddr| self.servers.iter().any(|it| it.server == *target);
+        let is_here = |target: &SocketAddr| self.servers.iter().any(|it| it.has(target));
         self.attacks.iter().filter(move |attack| {
             let is_flood = matches!(
                 attack.kind,

@@ -149,6 +149,25 @@ fn a_flood_of_any_content_comes_before_everything_else() {
     assert!(!items.contains("attack.none"), "{items}");
 }
 
+/// It is the server's flood, whose answers announce that port; and nobody who plays was kept out.
+#[test]
+fn a_flood_of_the_game_port_is_one_of_the_server() {
+    let flood: String = (0..6_000_u32)
+        .map(|nth| {
+            let (at, port) = (20.0 + f64::from(nth) / 2_000.0, 1_024 + nth);
+            format!("{at:.4} d:{port} > s1  'qconnect' {nth:08X}\n")
+        })
+        .collect();
+    let (_project, file) = Project::of_script(&answered(&flood), &Setting::udp(27015));
+    let (_, report) = diagnosis::report_of(&file, &[]);
+    assert_eq!(item(&report, "attack.none", ""), "no flooded");
+    assert_eq!(diagnosis::item(&report, "servers", "play.open"), "absent", "{report:#}");
+    let address = &report["servers"][0]["addresses"][0];
+    assert_eq!((&address["address"], &address["role"]), (&"10.0.0.2:27016".into(), &"game".into()));
+    let run = gamewire(["diagnose", "--no-config", &file]);
+    assert_eq!(run.out.matches("under attack").count(), 2, "headline and item: {}", run.out);
+}
+
 /// A list of a text master, in this second, with this one server.
 fn list(master: &str, at: u32, server: &str) -> String {
     format!(

@@ -62,6 +62,8 @@ macro_rules! items {
 /// What another address of a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressRole {
+    /// Players join there: its responses announce the port.
+    Game,
     /// It joins masters from there.
     Join,
     /// It has this address behind NAT.
@@ -72,6 +74,7 @@ impl AddressRole {
     /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
+            AddressRole::Game => "game",
             AddressRole::Join => "join",
             AddressRole::BehindNat => "nat",
         }
