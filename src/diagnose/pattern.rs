@@ -351,8 +351,9 @@ impl Pattern {
         if self.is_rare() {
             return None;
         }
-        let silent = self.clients.iter().filter(|(_, share)| is_silent(share));
-        let mut silent: Vec<_> = silent.map(|(client, share)| (*client, *share)).collect();
+        let clients = self.clients.iter().map(|(client, share)| (*client, *share));
+        let (mut silent, others): (Vec<_>, Vec<_>) =
+            clients.partition(|(_, share)| is_silent(share));
         silent.sort_unstable_by_key(|(client, _)| *client);
         let share = sum(silent.iter().map(|(_, share)| *share));
         if !is_nearly_all(share.missing(), self.all.missing()) {
@@ -367,16 +368,9 @@ impl Pattern {
             // Those that come while nobody is answered are not what makes the difference.
             _ if self.periods.are_one() => None,
             clients => {
-                let is_other = |client: &IpAddr| !clients.iter().any(|(it, _)| it == client);
-                let others = self.clients.iter().filter(|(client, _)| is_other(client));
-                let divided =
-                    Divided::of([share], others.map(|(_, share)| *share), self.all.missing())?;
-                let names =
-                    Vec::from_iter(clients.iter().take(NAMED).map(|(it, _)| it.to_string()));
-                let names = match clients.len().checked_sub(NAMED) {
-                    None | Some(0) => names.join(", "),
-                    Some(more) => format!("{} and {} more", names.join(", "), grouped(more as u64)),
-                };
+                let others = others.iter().map(|(_, share)| *share);
+                let divided = Divided::of([share], others, self.all.missing())?;
+                let names = first_names(clients.iter().map(|(client, _)| client));
                 Some(self.of_these(&names, &divided, ("client", names.clone())).failure)
             }
         }
@@ -405,6 +399,13 @@ impl Pattern {
     pub(super) fn frame(&self) -> u64 {
         self.missing.first().copied().unwrap_or_default()
     }
+}
+
+/// The first of several, and how many more there are.
+fn first_names(all: impl ExactSizeIterator<Item = impl Display>) -> String {
+    let more = all.len().saturating_sub(NAMED);
+    let names = Vec::from_iter(all.take(NAMED).map(|one| one.to_string())).join(", ");
+    if more > 0 { format!("{names} and {} more", grouped(more as u64)) } else { names }
 }
 
 /// Requests of one client are not answered, and those of others are.

@@ -90,6 +90,10 @@ impl Diagnosis {
         server.good(Item::FromAsked, frame);
         if event.message().purpose == Purpose::ClientChallenge {
             server.largest_challenge = server.largest_challenge.max(event.length());
+            let taken = payload.time.since(reply.sent);
+            if taken > timeout {
+                server.late_challenge = Some((taken, frame));
+            }
             return Some(from);
         }
         shown.push(Item::Readable);
@@ -206,9 +210,22 @@ impl Server {
             self.good_of(kind, Item::InTime, frame);
             return;
         }
-        let seconds = format!("{:.1}", taken as f64 / 1e9);
-        let values: [(_, &dyn Display); 1] = [("seconds", &seconds)];
-        let why = Failure::with(&causes::ANSWERED_LATE, frame, &values);
-        self.fails((kind, None), Item::InTime, &why);
+        self.fails((kind, None), Item::InTime, &late(taken, frame));
     }
+
+    /// A client that no longer waits for its challenge gets no response that could be late.
+    pub(super) fn late_challenges(&mut self) {
+        if let Some((taken, frame)) = self.late_challenge
+            && !self.fact(Item::InTime).is_known()
+        {
+            self.fact_mut(Item::InTime).fails(late(taken, frame));
+        }
+    }
+}
+
+/// What came after so many nanoseconds came too late.
+fn late(taken: i64, frame: u64) -> Failure {
+    let seconds = format!("{:.1}", taken as f64 / 1e9);
+    let values: [(_, &dyn Display); 1] = [("seconds", &seconds)];
+    Failure::with(&causes::ANSWERED_LATE, frame, &values)
 }

@@ -18,6 +18,7 @@ impl Diagnosis {
     pub(super) fn patterns(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
         self.excuse(address, server);
         self.too_few(server);
+        server.late_challenges();
         if self.is_lossy(read) {
             proves_nothing(server);
             return;

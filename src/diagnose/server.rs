@@ -97,6 +97,8 @@ pub(super) struct Server {
     /// Responses to requests that are not in the capture.
     pub(super) orphans: u64,
     pub(super) slowest: u64,
+    /// The latest challenge that came after clients had stopped waiting: after how many nanoseconds, and its packet.
+    pub(super) late_challenge: Option<(i64, u64)>,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,
     /// A response that was complete in one packet.

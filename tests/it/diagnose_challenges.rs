@@ -179,6 +179,15 @@ fn two_programs_that_challenge_each_client_are_told() {
 }
 
 #[test]
+fn a_challenge_that_comes_late_is_named() {
+    let challenge = "s > c  FFFFFFFF 41 le32:{n}";
+    let (_, report) =
+        diagnosed(&rounds(5, &[(0.0, "c > s  FFFFFFFF 55 FFFFFFFF"), (5.5, challenge)]));
+    assert_eq!(item(&report, SERVER, "seen.in_time"), ["no", "answered_late"], "{report}");
+    assert!(report.to_string().contains("5.5 s"), "{report}");
+}
+
+#[test]
 fn a_challenge_of_other_than_four_bytes_is_the_servers_fault() {
     for bytes in ["", "11", "1122", "112233", "1122334455667788"] {
         let challenge = format!("s > c  FFFFFFFF 41 {bytes}");
