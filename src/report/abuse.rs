@@ -120,8 +120,6 @@ impl AbuseReport<'_> {
     /// together.
     pub fn rules(&self, firewall: Firewall, names: &mut RuleNames, out: &mut Vec<u8>) {
         let mut stamp = self.stamp();
-        // The expressions of libpcap for several attacks are one.
-        let mut has_expression = false;
         for attack in self.attacks {
             let comment = firewall.comment();
             let headline = self.headline(attack, &mut stamp);
@@ -131,10 +129,6 @@ impl AbuseReport<'_> {
             let best: Vec<_> = taken.take(attack.applied).collect();
             if let Some(filter) = best.first() {
                 let name = names.next(filter);
-                let is_joined = firewall == Firewall::Bpf && filter.limit.is_none();
-                if is_joined && std::mem::replace(&mut has_expression, true) {
-                    out.extend_from_slice(b"or\n");
-                }
                 out.extend_from_slice(firewall::rules(&best, firewall, &name, names).as_bytes());
             } else {
                 let nothing = "No property that this firewall can match distinguishes its packets from others.";
