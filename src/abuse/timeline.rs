@@ -42,6 +42,20 @@ impl Timeline {
         }
     }
 
+    /// Takes back packets that were counted up to this time, the latest first.
+    pub(super) fn take_back(&mut self, time: Time, [mut packets, mut bytes]: [u64; 2]) {
+        let at = time.0.div_euclid(SECOND).div_euclid(self.step.max(1)).saturating_sub(self.first);
+        let end = usize::try_from(at).map_or(0, |at| (at + 1).min(self.counts.len()));
+        for counts in self.counts.iter_mut().take(end).rev() {
+            let some = [packets.min(counts[0]), bytes.min(counts[1])];
+            *counts = [counts[0] - some[0], counts[1] - some[1]];
+            (packets, bytes) = (packets - some[0], bytes - some[1]);
+            if packets == 0 {
+                return;
+            }
+        }
+    }
+
     /// Returns the index of their span.
     fn add_at(&mut self, second: i64, [packets, bytes]: [u64; 2], room: &mut usize) -> usize {
         if self.step == 0 {

@@ -58,7 +58,7 @@ impl AbuseReport<'_> {
 
     /// That there is no attack, and of how much this is said.
     fn no_attack(&self) -> String {
-        let SeenTraffic { packets, highest, threshold, seconds, one_way, one_way_client } =
+        let SeenTraffic { packets, highest, innocent, threshold, seconds, one_way, one_way_client } =
             self.seen;
         let share = percent(packets as f64 / self.packets.max(1) as f64);
         let read = grouped(packets);
@@ -70,6 +70,7 @@ impl AbuseReport<'_> {
                 grouped(threshold as u64),
             )
         });
+        let innocent = innocent.map_or(String::new(), |why| format!(", {why}"));
         let one_way = one_way.map_or(String::new(), |server| {
             format!(
                 "; nothing that {server} sends was recorded, so that what it gets may be of players or a flood: record \
@@ -83,7 +84,7 @@ impl AbuseReport<'_> {
             )
         });
         format!(
-            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{one_way}{client}"
+            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{innocent}{one_way}{client}"
         )
     }
 

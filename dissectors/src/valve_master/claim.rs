@@ -44,6 +44,16 @@ const fn weak(so: bool) -> Claim {
     if so { Claim::Weak } else { Claim::No }
 }
 
+/// The challenge that an info string returns.
+pub(super) fn returned(bytes: &[u8]) -> Option<u32> {
+    const KEY: &[u8] = b"\\challenge\\";
+    let at = bytes.windows(KEY.len()).position(|it| it == KEY)?;
+    let value =
+        bytes.get(at + KEY.len()..)?.split(|byte| matches!(byte, b'\\' | b'\n' | 0)).next()?;
+    // Some servers write it as a signed number.
+    std::str::from_utf8(value).ok()?.parse::<i64>().ok().map(|number| number as u32)
+}
+
 /// A join, or a query from 0.0.0.0:0, needs no earlier message.
 pub(super) fn opens(bytes: &[u8]) -> bool {
     match bytes {
