@@ -198,3 +198,25 @@ fn a_monitor_that_asks_once_a_second_for_long_responses_is_no_attack() {
     let (_project, file) = Project::of_capture(capture.pcap());
     assert!(run("abuse", &file).starts_with("no attack"), "{}", run("abuse", &file));
 }
+
+/// What a recorder recorded twice was sent once: 700 packets a second are no flood.
+#[test]
+fn packets_that_were_recorded_twice_are_no_flood() {
+    let mut capture = Capture::new(Link::Ethernet);
+    let (client, answer) =
+        ("198.51.100.7:50000", Datagram::new(SERVER, "198.51.100.7:50000", ANSWER));
+    capture.push(START, &Datagram::new(client, SERVER, INFO).packet());
+    capture.push(START.after(20_000), &answer.packet());
+    for nth in 0..6_000_u64 {
+        let client = format!("11.{}.{}.7:50000", nth / 200, nth % 200);
+        let at = START.after(1_000_000 + nth * 1_430_000);
+        let junk = Datagram::new(&client, SERVER, &[5, nth as u8, 7, 9]).packet();
+        capture.push(at, &junk);
+        capture.push(at.after(10_000), &junk);
+    }
+    let (_project, file) = Project::of_capture(capture.pcap());
+    assert!(run("abuse", &file).starts_with("no attack"), "{}", run("abuse", &file));
+    assert!(!run("check", &file).contains("UNDER ATTACK"), "{}", run("check", &file));
+    assert!(!run("summary", &file).contains("Under attack"));
+    assert!(!run("diagnose", &file).contains("under attack"));
+}
