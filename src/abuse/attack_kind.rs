@@ -81,8 +81,25 @@ pub fn plural(kind: &str) -> String {
         Some(stem) => format!("{stem}ries"),
         None => format!("{kind}s"),
     };
-    match kind.split_once(" of ") {
-        Some((kind, of)) => format!("{} of {of}", several(kind)),
-        None => several(kind),
+    // What follows says of what, and for what.
+    let ends = [" of ", " for ", " to "].into_iter().filter_map(|word| kind.find(word));
+    let (kind, what) = kind.split_at(ends.min().unwrap_or(kind.len()));
+    several(kind) + what
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plural;
+
+    #[test]
+    fn several_of_a_kind_are_named() {
+        for (one, several) in [
+            ("A2S_INFO request", "A2S_INFO requests"),
+            ("packet of other content", "packets of other content"),
+            ("Query for a list of servers", "Queries for a list of servers"),
+            ("Answer to a query", "Answers to a query"),
+        ] {
+            assert_eq!(plural(one), several);
+        }
     }
 }

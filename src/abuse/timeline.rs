@@ -243,6 +243,19 @@ mod tests {
     }
 
     #[test]
+    fn packets_are_taken_back_from_the_latest_seconds() {
+        let mut timeline = Timeline::default();
+        (0..10).for_each(|second| timeline.see(Time(second * SECOND), 25, &mut 10_000));
+        timeline.take_back(Time(5 * SECOND), [3, 75]);
+        let kept: Vec<u64> = timeline.counts.iter().map(|counts| counts[0]).collect();
+        assert_eq!(kept, [1, 1, 1, 0, 0, 0, 1, 1, 1, 1]);
+        // More than there are, and before the first.
+        timeline.take_back(Time(2 * SECOND), [9, 9]);
+        timeline.take_back(Time(-SECOND), [9, 9]);
+        assert_eq!((packets(&timeline), timeline.peak()), (4, [1.0, 25.0]));
+    }
+
+    #[test]
     fn two_targets_together_have_both_their_packets() {
         let (mut one, mut other) = (Timeline::default(), Timeline::default());
         (5..10).for_each(|second| one.see(Time(second * SECOND), 10, &mut 10_000));

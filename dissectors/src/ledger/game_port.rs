@@ -209,6 +209,25 @@ mod tests {
     }
 
     #[test]
+    fn forged_sources_displace_no_player() {
+        let server = SocketAddr::from(([10, 0, 0, 1], 27015));
+        let player = SocketAddr::from(([10, 0, 0, 2], 50_000));
+        let (mut pairs, now) = (BothWays::default(), Time(0));
+        (0..PLAYS)
+            .for_each(|_| _ = (pairs.see(player, server, now), pairs.see(server, player, now)));
+        for n in 0..100_000_u32 {
+            assert!(!pairs.see((n.to_be_bytes(), 1).into(), server, now));
+        }
+        assert!(pairs.see(player, server, now));
+        // After a minute, others take the place.
+        for n in 0..400_000_u32 {
+            pairs.see((n.to_be_bytes(), 1).into(), server, Time(2 * MINUTE));
+        }
+        assert!(!pairs.see(player, server, Time(2 * MINUTE)));
+        assert_eq!(pairs.0.len(), PAIRS);
+    }
+
+    #[test]
     fn peers_are_bounded_for_a_port_and_for_all_ports() {
         let address = |n: u32| SocketAddr::from((n.to_be_bytes(), 1));
         let (mut one, mut other, mut room) = (Peers::default(), Peers::default(), PEERS + 10);
@@ -216,10 +235,15 @@ mod tests {
         assert_eq!((one.0.len(), room), (PEERS, 10));
         (0..10_000).for_each(|n| _ = other.sends(address(n), &mut room));
         assert_eq!((other.0.len(), room), (10, 0));
-        // Known ones need none.
-        (0..PLAYS).for_each(|_| _ = (other.gets(address(9)), other.sends(address(9), &mut room)));
-        assert_eq!([other.gets(address(9)), other.gets(address(10))], [Some(9), None]);
-        assert_eq!(other.gets(address(9)), Some(0), "once");
+        // Known ones need none. What came before the tenth packet is told once.
+        let gets = |_| {
+            let before = other.gets(address(9));
+            other.sends(address(9), &mut room);
+            before
+        };
+        let told = Vec::from_iter((0..=PLAYS).map(gets));
+        assert_eq!(told[8..], [None, Some(9), Some(0)]);
+        assert_eq!(other.gets(address(10)), None);
     }
 
     #[test]

@@ -221,6 +221,15 @@ mod tests {
     }
 
     #[test]
+    fn the_challenge_of_an_info_string_is_read() {
+        let info = b"0\n\\protocol\\7\\challenge\\305419896\\players\\0\n";
+        assert_eq!(returned(info), Some(305_419_896));
+        assert_eq!(returned(b"0\n\\challenge\\-2"), Some(u32::MAX - 1));
+        assert_eq!(returned(b"0\n\\challenge\\x\\"), None);
+        assert_eq!(returned(b"0\n\\players\\0"), None);
+    }
+
+    #[test]
     fn joins_and_first_queries_open_a_conversation() {
         assert!(
             document::all()
