@@ -85,14 +85,16 @@ impl Checker {
             _ => return breach.evidence,
         };
         let Some(attacked) = &mut self.attacked else { return breach.evidence };
+        if attacked.hosts.contains(&target.ip()) {
+            return breach.evidence;
+        }
         if !attacked.judged.contains(&judged) {
             // Only streams show that this is a server.
             let sentence = breach.attack.as_ref().and_then(AttackOn::sentence);
             attacked.sentences.extend(sentence);
             return breach.evidence;
         }
-        let is_refuted = !attacked.hosts.contains(&target.ip());
-        Evidence { lost: breach.evidence.lost || is_refuted, ..breach.evidence }
+        Evidence { lost: true, ..breach.evidence }
     }
 
     /// Responses without requests show that the recorder lost packets, and did not say so.

@@ -246,6 +246,7 @@ fn what_looks_like_answers_toward_a_server_is_of_one_flood() {
         let found = recording.attacks();
         is_flood(&found, "flooded_server", SERVER);
         assert_eq!(found.0[0]["packets"], 12_000);
+        assert!(!found.1.contains("gets many responses"), "one sentence: {}", found.1);
         // So many sources that send one packet each are none that exist.
         assert_eq!(found.0[0]["forged"], "yes", "{}", found.0[0]["evidence"]);
     }
