@@ -392,6 +392,11 @@ mod tests {
             "one such port sends packets to | 4,096 |",
         ),
         (
+            include_str!("../dissectors/src/ledger/game_port.rs"),
+            "const PAIRS: usize = 1 << 14;",
+            "packets are counted in both directions, by group of hosts | 16,384 |",
+        ),
+        (
             include_str!("session/totals/requests.rs"),
             "const MOST: usize = 1 << 16;",
             "servers whose answered requests are counted | 65,536,",

@@ -35,7 +35,7 @@ pub use breaches::CrossFlowBreaches;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
 use filtered::FilteredLists;
-pub use game_port::{Peers, is_one_way, may_be_players, packet_name};
+pub use game_port::{Peers, asks_for_something, is_one_way, may_be_players, packet_name};
 use lists::ListedServers;
 pub use loads::{GROUPS, Loads};
 use registrations::Registrations;
@@ -124,6 +124,12 @@ impl fmt::Display for AttackOn {
 }
 
 impl CrossFlowBreach {
+    /// Whether it is about responses to an address that did not ask, and not about a server.
+    pub fn is_of_victim(&self) -> bool {
+        let SeenMessage { to, .. } = self.basis.seen;
+        self.attack.as_ref().is_some_and(|attack| attack.target == to.ip().to_string())
+    }
+
     /// One for which losses elsewhere matter, by one party.
     fn of(
         rule: &'static Rule,

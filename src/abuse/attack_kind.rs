@@ -47,16 +47,21 @@ impl AttackKind {
 }
 
 /// The kind for a server that is flooded, misused against others, or both. A flood from many
-/// sources is aimed at the server; if few addresses send nearly all requests, the responses are
-/// aimed at these. If both requests and responses have passed routers, the capture is from a link
-/// between.
+/// sources is aimed at the server; if few addresses send nearly all requests, and most are answered,
+/// the responses are aimed at these. If both requests and responses have passed routers, the capture
+/// is from a link between. `is_master`: it is one, whatever it gets.
 pub(super) fn kind_of(
     target: &Target,
+    is_master: bool,
     [flooded, reflecting]: [bool; 2],
 ) -> (AttackKind, Option<AttackKind>) {
+    let [answers, requests] =
+        target.sources.sum(|_, source| [source.responses.into(), source.packets.into()]);
+    let answers_most = answers.saturating_mul(2) >= requests;
+    let reflecting = reflecting && (answers_most || !flooded);
     let drawn: u64 = target.sources.top(FEW).0.iter().map(|(_, packets)| packets).sum();
     let is_toward_few = drawn.saturating_mul(2) >= target.packets[0];
-    let is_master = target.lists.saturating_mul(2) >= target.packets[0];
+    let is_master = is_master || target.lists.saturating_mul(2) >= target.packets[0];
     let is_flooded = if is_master { AttackKind::FloodedMaster } else { AttackKind::FloodedServer };
     let (kind, also) = match (flooded, reflecting) {
         (true, true) if is_toward_few => (AttackKind::Reflector, Some(is_flooded)),
@@ -76,8 +81,25 @@ pub fn plural(kind: &str) -> String {
         Some(stem) => format!("{stem}ries"),
         None => format!("{kind}s"),
     };
-    match kind.split_once(" of ") {
-        Some((kind, of)) => format!("{} of {of}", several(kind)),
-        None => several(kind),
+    // What follows says of what, and for what.
+    let ends = [" of ", " for ", " to "].into_iter().filter_map(|word| kind.find(word));
+    let (kind, what) = kind.split_at(ends.min().unwrap_or(kind.len()));
+    several(kind) + what
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plural;
+
+    #[test]
+    fn several_of_a_kind_are_named() {
+        for (one, several) in [
+            ("A2S_INFO request", "A2S_INFO requests"),
+            ("packet of other content", "packets of other content"),
+            ("Query for a list of servers", "Queries for a list of servers"),
+            ("Answer to a query", "Answers to a query"),
+        ] {
+            assert_eq!(plural(one), several);
+        }
     }
 }

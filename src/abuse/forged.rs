@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use dissectors::kit::is_private;
 
-use super::attack_kind::AttackKind;
 use super::filters::is_bogon;
 use super::packet::commonest;
 use super::sources::{Sources, TrafficSource};
@@ -31,6 +30,10 @@ const PACKETS_OF_SOCKET: usize = 10;
 /// Minimum share of packets for a common property.
 const MOST: f64 = 0.5;
 
+/// Minimum number of sources that cannot all be real if this share of them sent one packet.
+const CROWD: u64 = 1000;
+const NEARLY_ALL: f64 = 0.99;
+
 /// Whether sources are forged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forged {
@@ -53,6 +56,13 @@ impl Forged {
     }
 }
 
+/// At a victim: its sources were asked in its name.
+pub(super) fn forged_requests() -> (Forged, Vec<String>) {
+    let text =
+        "the sources are real servers; the requests to them were forged, in the target's name";
+    (Forged::No, vec![text.to_owned()])
+}
+
 /// The data to evaluate.
 pub(super) struct ForgeryInput<'s> {
     pub(super) target: &'s Target,
@@ -71,21 +81,16 @@ type ForgeryEvidence = (String, Forged);
 
 impl ForgeryInput<'_> {
     /// Whether sources are forged, and the evidence.
-    pub(super) fn forged(&self, kind: AttackKind) -> (Forged, Vec<String>) {
-        if kind == AttackKind::Victim {
-            let text = "the sources are real servers; the requests to them were forged, in the \
-                        target's name";
-            return (Forged::No, vec![text.to_owned()]);
-        }
-        let (unreturned, challenges) = self.challenges();
+    pub(super) fn forged(&self) -> (Forged, Vec<String>) {
         // A client that never learned the protocol does not return challenges, either.
-        let are_seen_once = self.are_seen_once();
-        let challenges = match challenges {
-            Forged::Yes if !are_seen_once => Forged::Unknown,
-            says => says,
-        };
+        let challenges = self.challenges().map(|(text, says)| match says {
+            Forged::Yes if !self.are_seen_once() => (text, Forged::Unknown),
+            says => (text, says),
+        });
         let all = [
-            Some((unreturned, challenges)),
+            challenges,
+            self.once_each(),
+            self.of_itself(),
             self.constant_ports(),
             self.real_attackers(),
             self.impossible(),
@@ -107,28 +112,21 @@ impl ForgeryInput<'_> {
     }
 
     /// How many of the challenged sources returned the challenge, without the clients.
-    fn challenges(&self) -> ForgeryEvidence {
+    fn challenges(&self) -> Option<ForgeryEvidence> {
         let clients = &self.target.clients;
         let is_asked = |address: IpAddr, source: &TrafficSource| {
             source.challenged && !clients.is_legitimate(address, self.repeats)
         };
         let (challenged, _) = self.target.sources.with(is_asked);
         if challenged < CHALLENGED {
-            let text = match challenged {
-                0 => "no source was challenged, the clients aside".to_owned(),
-                few => format!(
-                    "too few were challenged to show anything, the clients aside: {}",
-                    counted(few, "source")
-                ),
-            };
-            return (text, Forged::Unknown);
+            return None;
         }
         if !self.are_returns_known {
             let text = format!(
                 "{} sources were challenged, which is too many to know which returned the challenge",
                 grouped(challenged)
             );
-            return (text, Forged::Unknown);
+            return Some((text, Forged::Unknown));
         }
         let (returned, _) = self
             .target
@@ -144,7 +142,31 @@ impl ForgeryInput<'_> {
             () if returned.saturating_mul(2) >= challenged => Forged::No,
             () => Forged::Unknown,
         };
-        (text, says)
+        Some((text, says))
+    }
+
+    /// Very many sources that each sent one packet and never another: no crowd of real ones does that.
+    fn once_each(&self) -> Option<ForgeryEvidence> {
+        let (target, sources) = (self.target, &self.target.sources);
+        let (count, _) = sources.with(|address, _| !target.clients.has(address));
+        let (single, _) =
+            sources.with(|address, source| source.packets == 1 && !target.clients.has(address));
+        let (single, new) = (share(single, count), sources.new_share());
+        let text = format!(
+            "{:.1} % of {} sent one packet, {:.1} % of each second's were new",
+            100.0 * single,
+            counted(count, "source"),
+            100.0 * new
+        );
+        (count >= CROWD && single.min(new) >= NEARLY_ALL).then_some((text, Forged::Yes))
+    }
+
+    /// A socket sends nothing to itself.
+    fn of_itself(&self) -> Option<ForgeryEvidence> {
+        let own = self.target.of_itself;
+        let text = format!("{} bear the target's own address and port", counted(own, "packet"));
+        let says = if own >= CHALLENGED { Forged::Yes } else { Forged::Unknown };
+        (own > 0).then_some((text, says))
     }
 
     /// Sources that send too fast and receive packets at their addresses.

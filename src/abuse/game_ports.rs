@@ -32,16 +32,20 @@ impl GamePort {
         }
     }
 
-    /// Such a packet comes to the server, whose protocol this is.
+    /// Such a packet comes to the server, whose protocol this is; `name`: its kind, if it is a message.
     pub(super) fn is_sent(
         &mut self,
         id: Option<Id>,
+        name: Option<&'static str>,
         event: &DatagramEvent<'_>,
         room: &mut TargetRoom,
     ) {
         let (from, to) = (event.headers.from, event.headers.to);
         let mut packet = SampledPacket::of(event, false);
-        if self.peers.gets(from) {
+        if let Some(before) = self.peers.gets(from) {
+            if before > 0 {
+                self.target.was_sent(&packet, packet_name(event.bytes), before.into());
+            }
             let clients = &mut self.target.clients;
             if !clients.has(packet.source) {
                 clients.begin(&packet, Proof::Plays, &mut room.clients);
@@ -49,7 +53,7 @@ impl GamePort {
             clients.see(&packet, room.window, &mut room.packets);
             return;
         }
-        let what = (id, packet_name(event.bytes));
+        let what = (id, name.unwrap_or_else(|| packet_name(event.bytes)));
         self.target.is_sent(what, to, event.bytes, &mut packet, room);
     }
 

@@ -37,6 +37,13 @@ const OF_ALL: u32 = 100;
 /// The share of real clients' packets above which a filter is never proposed.
 const TOO_MUCH: f64 = 0.05;
 
+/// Minimum number of requests of a source that asks steadily, and how many packets of others there are for each of them.
+const POLLS: usize = 4;
+const RARE: usize = 20;
+
+/// The largest chance of a range of ports that separates nothing.
+const BY_CHANCE: f64 = 0.001;
+
 /// Filters that are reported.
 const REPORTED: usize = 10;
 
@@ -73,6 +80,8 @@ pub(super) struct AttackTarget {
     pub(super) network: Option<u8>,
     /// Packets of real clients to other ports of the host.
     pub(super) others: u64,
+    /// The sources are not forged.
+    pub(super) are_real: bool,
 }
 
 impl<'m> TrafficMeasure<'m> {
@@ -86,7 +95,13 @@ impl<'m> TrafficMeasure<'m> {
         let sample = target.sample.packets();
         let is_attack = |it: &&SampledPacket| !target.clients.sent(it, repeats);
         let attack: Vec<_> = sample.iter().filter(is_attack).copied().collect();
+        let clients = target.clients.packets(repeats);
         let weight = target.sample.seen as f64 / sample.len().max(1) as f64;
+        // Of a part of the packets, it is unknown who goes on.
+        let (attack, clients) = match clients.is_empty() && weight <= 1.0 {
+            true => steady(attack),
+            false => (attack, clients),
+        };
         let is_v6 = attack.first().is_some_and(|packet| packet.source.is_ipv6());
         TrafficMeasure {
             target,
@@ -94,7 +109,7 @@ impl<'m> TrafficMeasure<'m> {
             weight,
             packets: attack.len() as f64 * weight,
             attack,
-            clients: target.clients.packets(repeats),
+            clients,
             seconds: seconds.max(1.0),
             repeats,
             is_carpet,
@@ -120,7 +135,7 @@ impl<'m> TrafficMeasure<'m> {
 
     /// What a limit would cost, where no filter may be proposed: the limit that costs least.
     pub(super) fn price(&self, attacked: &AttackTarget) -> Option<FirewallFilter> {
-        let limits = self.of_server(attacked).into_iter().filter(|it| it.limit.is_some());
+        let limits = self.candidates(attacked).into_iter().filter(|it| it.limit.is_some());
         let cost = |filter: &FirewallFilter| (filter.collateral.unwrap_or(1.0) * 1e6) as i64;
         limits.filter(|filter| filter.drops >= WORTH).min_by_key(|filter| cost(filter))
     }
@@ -137,8 +152,19 @@ impl<'m> TrafficMeasure<'m> {
         ours.into_iter().chain(others).collect()
     }
 
-    /// For a server: by common properties of the attack's packets, and by rate.
+    /// For a server: those that may be proposed.
     fn of_server(&self, attacked: &AttackTarget) -> Vec<FirewallFilter> {
+        let mut all = self.candidates(attacked);
+        // A limit of all packets to the port is one of players', too.
+        let is_safe = |filter: &FirewallFilter| {
+            !filter.prefix.is_empty() || filter.limit.is_none() && !filter.matches.is_empty()
+        };
+        all.retain(is_safe);
+        all
+    }
+
+    /// For a server: by common properties of the attack's packets, and by rate.
+    fn candidates(&self, attacked: &AttackTarget) -> Vec<FirewallFilter> {
         let prefix = self.target.prefix.bytes();
         let filter = |matches, limit| self.filter(attacked, prefix, matches, limit);
         let mut all: Vec<FirewallFilter> = Vec::new();
@@ -148,7 +174,8 @@ impl<'m> TrafficMeasure<'m> {
             let others = common.iter().skip(at + 1);
             all.extend(others.map(|other| filter(vec![one.clone(), other.clone()], None)));
         }
-        all.extend(self.real_attackers().map(|sources| filter(vec![sources], None)));
+        let real = self.real_attackers(attacked.are_real);
+        all.extend(real.map(|sources| filter(vec![sources], None)));
         if !self.is_carpet {
             all.extend(OF_SOURCE.map(|rate| filter(Vec::new(), Some(RateLimit::OfSource(rate)))));
         }
@@ -164,11 +191,7 @@ impl<'m> TrafficMeasure<'m> {
         let narrow: Vec<_> = narrow.cloned().into_iter().collect();
         let rate = self.rate_of_all(&narrow);
         all.push(filter(narrow, Some(RateLimit::OfAll(rate))));
-        // A limit of all packets to the port is one of players', too.
-        let is_safe = |filter: &FirewallFilter| {
-            !prefix.is_empty() || filter.limit.is_none() && !filter.matches.is_empty()
-        };
-        all.retain(|filter| filter.drops > 0.0 && is_safe(filter));
+        all.retain(|filter| filter.drops > 0.0);
         all
     }
 
@@ -215,7 +238,7 @@ impl<'m> TrafficMeasure<'m> {
                 least,
                 |values| (*values.start() > 0).then(|| Match::HopLimit(narrowed(&values))),
             ),
-            self.values(|it| it.port, least, |values| Some(Match::SourcePort(values))),
+            self.values(|it| it.port, least, |values| self.source_ports(values)),
         ];
         let identification = commonest(self.attack.iter().filter_map(|it| it.identification));
         let identification = identification.filter(|(_, count)| *count >= least);
@@ -224,6 +247,21 @@ impl<'m> TrafficMeasure<'m> {
         let bogons = (bogons >= least && !is_bogon(self.at)).then_some(Match::Bogons);
         let all = all.into_iter().flatten().chain(identification).chain(bogons);
         all.chain(self.bytes()).collect()
+    }
+
+    /// One source port, or a range of them. Where both sides choose ports at random, there is a range without players, too:
+    /// the next player may be in it.
+    fn source_ports(&self, values: RangeInclusive<u16>) -> Option<Match> {
+        let mut ports = Vec::from_iter(self.clients.iter().map(|it| it.port));
+        ports.sort_unstable();
+        ports.dedup();
+        let ports_of_attack = self.attack.iter().filter(|it| values.contains(&it.port)).count();
+        let missed = 1.0 - ports_of_attack as f64 / self.attack.len().max(1) as f64;
+        let others = i32::try_from(ports.len()).unwrap_or(i32::MAX).saturating_sub(1);
+        // That so many random ports leave such a gap.
+        let chance = ports.len() as f64 * missed.powi(others);
+        let is_one = values.start() == values.end();
+        (is_one || chance <= BY_CHANCE).then_some(Match::SourcePort(values))
     }
 
     /// The lengths of many packets.
@@ -281,11 +319,17 @@ impl<'m> TrafficMeasure<'m> {
         Some(Match::Bytes { at: at as u8, bytes })
     }
 
-    /// Real sources that send faster than clients do, if there are few enough.
-    fn real_attackers(&self) -> Option<Match> {
+    /// Real sources that send faster than clients do, or all others of an attack whose sources are real, if there are
+    /// few enough.
+    fn real_attackers(&self, are_real: bool) -> Option<Match> {
         let attackers = self.target.clients.which(false, self.repeats);
         let mut sources: Vec<_> =
             attackers.map(|(source, client)| (Reverse(client.packets), source)).collect();
+        if sources.is_empty() && are_real && self.target.sources.count_all() <= NAMED as u64 {
+            let all = self.target.sources.top(NAMED).0.into_iter();
+            let others = all.filter(|(source, _)| !self.target.clients.has(*source));
+            sources = others.map(|(source, packets)| (Reverse(packets), source)).collect();
+        }
         sources.sort_unstable();
         sources.truncate(NAMED);
         let sources: Vec<IpAddr> = sources.into_iter().map(|(_, source)| source).collect();
@@ -394,6 +438,27 @@ impl<'m> TrafficMeasure<'m> {
             latest = second;
         }
         [dropped[0] / self.packets.max(1.0), dropped[1]]
+    }
+}
+
+/// The packets of an attack, and those that seem to be of clients where none is known for certain: the few sources that
+/// ask again and again at a pace, from one port, while nearly all others send one packet or two.
+fn steady(mut packets: Vec<SampledPacket>) -> (Vec<SampledPacket>, Vec<SampledPacket>) {
+    packets.sort_by_key(|packet| (packet.source, packet.time));
+    let is_steady = |of_source: &[SampledPacket]| {
+        let mut pairs = of_source.iter().zip(of_source.iter().skip(1));
+        let goes_on = |(a, b): (&SampledPacket, &SampledPacket)| {
+            a.port == b.port && b.time.since(a.time) >= SECOND
+        };
+        of_source.len() >= POLLS && pairs.all(goes_on)
+    };
+    let sources = packets.chunk_by(|a, b| a.source == b.source);
+    let (clients, attack): (Vec<_>, Vec<_>) = sources.partition(|it| is_steady(it));
+    let [mut clients, attack] = [clients, attack].map(|sources| sources.concat());
+    clients.sort_by_key(|packet| packet.time);
+    match clients.len().saturating_mul(RARE) <= packets.len() {
+        true => (attack, clients),
+        false => (packets, Vec::new()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! it consists of, and which clients are real. Datagrams are handled individually: there are no
 //! flows, and a source with a single packet takes no memory of its own.
 
+mod across;
 mod attack_kind;
 mod busiest;
 mod clients;
@@ -16,7 +17,9 @@ mod measure;
 mod omitted;
 mod packet;
 mod recent_exchanges;
+mod seen;
 mod senders;
+mod sentences;
 mod sources;
 mod target;
 mod timeline;
@@ -25,15 +28,15 @@ mod verdict;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Map, Outline, Purpose, Role, Socket};
-use dissectors::ledger::{GROUPS, LedgerSettings, Loads};
+use dissectors::kit::{Map, Outline, Purpose, Role, Socket, Time};
+use dissectors::ledger::{GROUPS, LedgerSettings, Loads, asks_for_something};
 
 use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Datagrams, Event, Needs};
 
 use game_ports::GamePort;
 use packet::SampledPacket;
-use recent_exchanges::RecentExchanges;
+use recent_exchanges::{Asking, RecentExchanges};
 use sources::RoomForSources;
 use target::{Target, TargetRoom, count};
 
@@ -42,8 +45,10 @@ pub use clients::Proof;
 pub use filters::{BOGONS, FirewallFilter, Match, RateLimit};
 pub use forged::Forged;
 pub use omitted::Omitted;
+pub use seen::SeenTraffic;
 pub use senders::{Sender, Senders, SentPacket};
-pub use verdict::{Attack, Legitimate, SeenTraffic, SourcesOf};
+pub use sentences::sentences;
+pub use verdict::{Attack, Legitimate, SourcesOf};
 
 /// Bytes of memory per target, without its sources and packets.
 const BYTES_OF_TARGET: usize = 1 << 11;
@@ -116,6 +121,8 @@ pub struct Abuse {
     omitted: Omitted,
     /// Packets of game servers, masters, and those that get responses.
     read: u64,
+    /// When the capture began.
+    began: Option<Time>,
 }
 
 impl Abuse {
@@ -153,6 +160,7 @@ impl Abuse {
             senders: None,
             omitted: Omitted::default(),
             read: 0,
+            began: None,
         }
     }
 
@@ -177,12 +185,19 @@ impl Abuse {
         let before = std::mem::replace(self, anew);
         self.recent_exchanges = before.recent_exchanges.begin_anew();
         self.senders = before.senders.map(|_| Senders::default());
+        self.began = before.began;
     }
 
     /// Whether there was no supported traffic.
     pub fn is_empty(&self) -> bool {
         let has_servers = !self.servers.is_empty() || !self.masters.is_empty();
         !has_servers && self.ports.is_empty() && self.victims.is_empty() && self.crashed.is_empty()
+    }
+
+    /// What it can tell from players' traffic: game servers' ports, and addresses that get responses, with port 0.
+    pub fn judged(&self) -> impl Iterator<Item = SocketAddr> {
+        let victims = self.victims.keys().map(|host| SocketAddr::new(*host, 0));
+        self.ports.keys().map(|port| port.0).chain(victims)
     }
 
     /// What was left out because of the memory limit.
@@ -208,6 +223,10 @@ impl Abuse {
 
     fn datagram(&mut self, event: &DatagramEvent<'_>) {
         let (from, to) = (event.headers.from, event.headers.to);
+        self.began.get_or_insert(event.headers.time);
+        if let Some(victim) = self.victim(from.ip()) {
+            victim.is_heard = true;
+        }
         let protocol = |end: SocketAddr| self.servers.get(&Socket(end))?.protocol;
         let known = protocol(to).or_else(|| protocol(from));
         let id = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
@@ -231,7 +250,7 @@ impl Abuse {
                     target.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
                 }
                 // Many of them are a flood, whatever they do to a server.
-                self.of_game(event);
+                self.of_game(None, event);
             }
             (Role::Client, ..) => self.request(id, &outline, event),
             (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List, _) => {
@@ -241,44 +260,81 @@ impl Abuse {
                 Role::Server,
                 Purpose::Join | Purpose::Heartbeat | Purpose::ChallengeResponse | Purpose::Quit,
                 _,
-            ) => {
-                let port = outline.game_port.unwrap_or(from.port());
-                self.announces(SocketAddr::new(from.ip(), port), None, self.most / 2);
-                let mut packet = SampledPacket::of(event, false);
-                let what = (Some(id), message.label);
-                let master =
-                    entry(&mut self.masters, Socket(to), self.most, &mut self.omitted.servers);
-                if let Some(master) = master {
-                    master.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
-                }
-            }
+            ) => self.registration(id, &outline, event),
+            (Role::Master, Purpose::Challenge, _) => self.master_challenges(&outline, event),
             _ => {
                 self.other(event);
             }
         }
     }
 
-    /// A packet that is no message of a server's protocol: toward the port of a server, or from there. Returns
-    /// whether it is one.
-    fn of_game(&mut self, event: &DatagramEvent<'_>) -> bool {
+    /// A server's join or heartbeat to a master, or what it says of itself.
+    fn registration(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
+        let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
+        let port = outline.game_port.unwrap_or(from.port());
+        self.announces(SocketAddr::new(from.ip(), port), None, self.most / 2);
+        let mut packet = SampledPacket::of(event, outline.challenge.is_some());
+        let is_doubtful = self.recent_exchanges.is_doubtful(now);
+        let Some(asking) = self.recent_exchanges.entry(from.ip(), to, now) else { return };
+        let proof = asking.exchange.asks(outline, &packet, event.headers.hash, is_doubtful);
+        let is_cut = &mut self.omitted.servers;
+        let Some(master) = entry(&mut self.masters, Socket(to), self.most, is_cut) else { return };
+        let what = (Some(id), outline.message.label);
+        master.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
+        shows(master, &packet, proof, asking, &mut self.room);
+    }
+
+    /// A master challenges a server that joins.
+    fn master_challenges(&mut self, outline: &Outline, event: &DatagramEvent<'_>) {
+        let headers = &event.headers;
+        let exchange = self.recent_exchanges.find(headers.to.ip(), headers.from, headers.time);
+        exchange.into_iter().for_each(|it| it.responds(outline));
+        if let Some(master) = self.masters.get_mut(&Socket(headers.from)) {
+            let is_challenge = outline.challenge.is_some();
+            master.sends(headers.to.ip(), headers.length.into(), headers.hop_limit, is_challenge);
+        }
+    }
+
+    /// An address that gets responses without requests.
+    fn victim(&mut self, address: IpAddr) -> Option<&mut Target> {
+        if self.victims.is_empty() { None } else { self.victims.get_mut(&address) }
+    }
+
+    /// Whether packets of any content count toward this port, or from there: it is that of a server or a master.
+    fn is_known(&self, end: SocketAddr) -> bool {
+        let end = Socket(end);
+        self.servers.contains_key(&end)
+            || self.announced.contains_key(&end)
+            || self.masters.contains_key(&end)
+    }
+
+    /// A packet that is no message of a server's protocol, or a message that the server did not ask for, of this
+    /// kind: toward the port of a server, or from there. Returns whether it is one.
+    fn of_game(&mut self, name: Option<&'static str>, event: &DatagramEvent<'_>) -> bool {
         let (from, to) = (event.headers.from, event.headers.to);
-        let is_known = |end: SocketAddr| {
-            self.servers.contains_key(&Socket(end)) || self.announced.contains_key(&Socket(end))
-        };
-        if is_known(from) {
+        // A socket sends nothing to itself: that is forged.
+        if from != to && self.is_known(from) {
             if let Some(port) = self.ports.get_mut(&Socket(from)) {
                 let (bytes, hop_limit) = (event.headers.length.into(), event.headers.hop_limit);
                 port.sends(to, bytes, hop_limit, &mut self.room);
             }
             return true;
         }
-        let server = self.servers.get(&Socket(to)).map(|server| server.protocol);
-        let Some(id) = server.or_else(|| self.announced.get(&Socket(to)).copied()) else {
+        if !self.is_known(to) {
             return false;
-        };
+        }
+        let targets = [self.servers.get(&Socket(to)), self.masters.get(&Socket(to))];
+        let protocols = targets.into_iter().flatten().filter_map(|target| target.protocol);
+        let announced = self.announced.get(&Socket(to)).copied().flatten();
+        let id = protocols.chain(announced).next();
+        if name.is_none() && asks_for_something(event.bytes) {
+            // What the server answers is no response without a request.
+            let asking = self.recent_exchanges.entry(from.ip(), to, event.headers.time);
+            asking.into_iter().for_each(|asking| asking.exchange.is_other = true);
+        }
         if self.ports.len() < self.most || self.ports.contains_key(&Socket(to)) {
             let port = self.ports.entry(Socket(to)).or_default();
-            port.is_sent(id, event, &mut self.room);
+            port.is_sent(id, name, event, &mut self.room);
         }
         true
     }
@@ -296,11 +352,14 @@ impl Abuse {
     fn request(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
         let label = outline.message.label;
+        if let Some(victim) = self.victim(from.ip()) {
+            victim.asks = true;
+        }
         let mut packet = SampledPacket::of(event, outline.challenge.is_some());
         let is_doubtful =
             self.recent_exchanges.is_doubtful(now) || event.is_cut() && outline.challenge.is_none();
         // Kept even for a server that is not: otherwise, its responses would have no request.
-        let Some(mut asking) = self.recent_exchanges.entry(from.ip(), to, now) else { return };
+        let Some(asking) = self.recent_exchanges.entry(from.ip(), to, now) else { return };
         let proof = asking.exchange.asks(outline, &packet, event.headers.hash, is_doubtful);
         let is_cut = &mut self.omitted.servers;
         let Some(server) = entry(&mut self.servers, Socket(to), self.most, is_cut) else { return };
@@ -311,17 +370,7 @@ impl Abuse {
         if let Some(senders) = &mut self.senders {
             senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));
         }
-        if !server.clients.has(packet.source) {
-            let Some(proof) = proof else { return asking.keep(&packet) };
-            server.clients.begin(&packet, proof, &mut self.room.clients);
-            for first in asking.take() {
-                server.clients.see(&first, self.room.window, &mut self.room.packets);
-            }
-        }
-        if proof == Some(Proof::Challenge) {
-            server.clients.returns(packet.source, packet.port);
-        }
-        server.clients.see(&packet, self.room.window, &mut self.room.packets);
+        shows(server, &packet, proof, asking, &mut self.room);
     }
 
     /// A server's response, with or without a request.
@@ -333,6 +382,14 @@ impl Abuse {
             return self.unasked((Some(id), outline.message.label), event);
         };
         exchange.responds(outline);
+        if exchange.is_other {
+            self.asked_for(to.ip(), None);
+            if let Some(port) = self.ports.get_mut(&Socket(from)) {
+                let bytes = headers.length.into();
+                port.target.sends(to.ip(), bytes, headers.hop_limit, is_challenge);
+            }
+            return;
+        }
         let is_unchallenged = !is_challenge && exchange.is_unchallenged(to.port());
         let (what, length) = (exchange.what, exchange.length);
         if exchange.is_answered() && is_unchallenged && !what.is_empty() {
@@ -371,7 +428,7 @@ impl Abuse {
     fn other(&mut self, event: &DatagramEvent<'_>) -> bool {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
         // Toward the port of a game server, it is not another service that answers.
-        if self.of_game(event) {
+        if self.of_game(None, event) {
             return true;
         }
         if SERVICES.contains(&to.port()) {
@@ -388,9 +445,7 @@ impl Abuse {
     /// A requested response of another service, by its port. The cost of a filter for a victim is
     /// measured with these.
     fn asked_for(&mut self, by: IpAddr, port: Option<u16>) {
-        if !self.victims.is_empty()
-            && let Some(victim) = self.victims.get_mut(&by)
-        {
+        if let Some(victim) = self.victim(by) {
             count(&mut victim.asked_for, port, 1);
         }
     }
@@ -398,6 +453,11 @@ impl Abuse {
     /// A response without a request, unless that was forgotten.
     fn unasked(&mut self, what: (Option<Id>, &'static str), event: &DatagramEvent<'_>) {
         let (from, to) = (event.headers.from, event.headers.to);
+        // Whatever its bytes: a server is not asked for answers.
+        if what.0.is_some() && self.is_known(to) && !self.is_known(from) {
+            self.of_game(Some(what.1), event);
+            return;
+        }
         if self.recent_exchanges.is_doubtful(event.headers.time) {
             self.omitted.requests = true;
             return;
@@ -413,7 +473,32 @@ impl Abuse {
         }
         let mut packet = SampledPacket::of(event, false);
         victim.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
+        let is_first = victim.sources.known(from.ip()).is_some_and(|source| source.packets == 1);
+        let since = event.headers.time.since(self.began.unwrap_or_default());
+        let is_early = is_first && since <= self.setting.ledger_settings.answer_timeout;
+        victim.early += u64::from(is_early);
     }
+}
+
+/// What a packet shows of its source: that this is a client, or a server that registers.
+fn shows(
+    target: &mut Target,
+    packet: &SampledPacket,
+    proof: Option<Proof>,
+    mut asking: Asking<'_>,
+    room: &mut TargetRoom,
+) {
+    if !target.clients.has(packet.source) {
+        let Some(proof) = proof else { return asking.keep(packet) };
+        target.clients.begin(packet, proof, &mut room.clients);
+        for first in asking.take() {
+            target.clients.see(&first, room.window, &mut room.packets);
+        }
+    }
+    if proof == Some(Proof::Challenge) {
+        target.clients.returns(packet.source, packet.port);
+    }
+    target.clients.see(packet, room.window, &mut room.packets);
 }
 
 /// The group of a server's load: all requests to it are in one.

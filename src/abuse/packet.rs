@@ -97,10 +97,23 @@ impl Sample {
         &self.kept
     }
 
-    /// Adds the sample of another target of the same attack, where each has about as many.
+    /// Adds the sample of another target of the same attack: each packet of both stands for as many.
     pub(super) fn add(&mut self, other: &Sample) {
+        let stands_for = |all: &Sample| match all.kept.len() {
+            0 => 0.0,
+            kept => all.seen as f64 / kept as f64,
+        };
+        let each = stands_for(self).max(stands_for(other));
+        self.kept = self.thinned(each);
+        self.kept.extend(other.thinned(each));
         self.seen += other.seen;
-        self.kept.extend(&other.kept);
+    }
+
+    /// So many of the packets, evenly chosen, that each stands for this many.
+    fn thinned(&self, each: f64) -> Vec<SampledPacket> {
+        let kept = self.kept.len();
+        let some = ((self.seen as f64 / each).round() as usize).min(kept);
+        (0..some).filter_map(|nth| self.kept.get(nth * kept / some).copied()).collect()
     }
 }
 

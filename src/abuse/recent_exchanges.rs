@@ -46,7 +46,11 @@ pub(super) struct RecentExchange {
     returned: ReturnedChallenge,
     /// The ports whose latest requests did: a client may use several at a time. 0: none.
     returning: [u16; PORTS],
+    /// More ports than are kept returned a challenge at a time: many clients share the address.
+    is_crowded: bool,
     response: ResponseState,
+    /// The latest packet asked for something, but is no message.
+    pub(super) is_other: bool,
     /// Requests that no response was counted for: further packets of a response answer none.
     open: u8,
     /// The name and the length of the latest request.
@@ -246,6 +250,7 @@ impl RecentExchange {
         };
         self.returning.iter_mut().filter(|port| **port == packet.port).for_each(|port| *port = 0);
         if self.returned == ReturnedChallenge::Yes {
+            self.is_crowded |= self.returning[PORTS - 1] != 0;
             self.returning.rotate_right(1);
             self.returning[0] = packet.port;
         }
@@ -260,7 +265,7 @@ impl RecentExchange {
         };
         (self.asked, self.port) = (asked, packet.port);
         (self.what, self.length) = (outline.message.label, packet.length.into());
-        self.response = ResponseState::No;
+        (self.response, self.is_other) = (ResponseState::No, false);
         self.open = self.open.saturating_add(1).min(MOST_OPEN);
         proof
     }
@@ -274,12 +279,13 @@ impl RecentExchange {
 
     /// Whether the latest request from this port certainly returned no challenge.
     pub(super) fn is_unchallenged(&self, port: u16) -> bool {
-        self.returned == ReturnedChallenge::No && !self.returning.contains(&port)
+        let is_shown = self.returned == ReturnedChallenge::No && !self.is_crowded;
+        is_shown && !self.returning.contains(&port)
     }
 
-    /// The server responds.
+    /// The server, or the master, responds.
     pub(super) fn responds(&mut self, outline: &Outline) {
-        if outline.message.purpose == Purpose::ClientChallenge {
+        if matches!(outline.message.purpose, Purpose::ClientChallenge | Purpose::Challenge) {
             self.challenge = outline.challenge.or(self.challenge);
             return;
         }

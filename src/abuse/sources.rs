@@ -176,6 +176,13 @@ impl Sources {
         room.entries += before - self.kept.len();
     }
 
+    /// A source sent this many packets, each of which was counted elsewhere.
+    pub(super) fn sent(&mut self, source: IpAddr, packets: u64) {
+        let source = self.kept.entry(source).or_default();
+        source.packets = source.packets.saturating_add(packets.try_into().unwrap_or(u32::MAX));
+        source.seconds = source.seconds.max(1);
+    }
+
     /// The entry of a known source.
     pub(super) fn known(&mut self, source: IpAddr) -> Option<&mut TrafficSource> {
         self.kept.get_mut(&source)
@@ -242,10 +249,17 @@ impl Sources {
         }
     }
 
-    /// The networks with most packets, of these prefix lengths in IPv4 and in IPv6.
-    pub(super) fn networks(&self, lengths: [u8; 2], most: usize) -> Vec<(String, u64)> {
+    /// The networks with most packets of sources that may be named, of these prefix lengths in IPv4 and in IPv6.
+    pub(super) fn networks(
+        &self,
+        lengths: [u8; 2],
+        most: usize,
+        is_named: impl Fn(IpAddr) -> bool,
+    ) -> Vec<(String, u64)> {
         let mut networks: Map<IpAddr, u64> = Map::default();
-        self.kept.iter().for_each(|(address, source)| {
+        let named =
+            self.kept.iter().filter(|(address, source)| source.packets > 0 && is_named(**address));
+        named.for_each(|(address, source)| {
             *networks.entry(network(*address, lengths)).or_default() += u64::from(source.packets);
         });
         let top = largest(networks.into_iter().collect(), most).into_iter();

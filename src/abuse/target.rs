@@ -51,6 +51,13 @@ pub(super) struct Target {
     pub(super) tags: Vec<LinkTags>,
     /// ICMP errors about its responses.
     pub(super) unreachable: u64,
+    /// Packets that bear its own address and port.
+    pub(super) of_itself: u64,
+    /// Of a victim: what it sends was recorded; it asks servers.
+    pub(super) is_heard: bool,
+    pub(super) asks: bool,
+    /// Responses, one of each server, whose requests may have been sent just before the capture began.
+    pub(super) early: u64,
     /// Responses of other services, by port.
     pub(super) others: Vec<(u16, u64)>,
     /// Requested responses of a victim during the attack, by the same ports; `None`: of game
@@ -185,6 +192,7 @@ impl Target {
         let (id, label) = what;
         let time = packet.time;
         self.protocol = self.protocol.or(id);
+        self.of_itself += u64::from(packet.source == to.ip() && packet.port == to.port());
         self.port = to.port();
         self.packets[0] += 1;
         self.bytes[0] += u64::from(packet.length);
@@ -208,6 +216,19 @@ impl Target {
         self.sample.see(packet, &mut room.packets);
         if let Some(source) = self.sources.sends(packet.source, &mut room.sources) {
             source.sends(time, packet.hop_limit);
+        }
+    }
+
+    /// So many earlier packets of a source are no part of the attack: they are of this kind, and about as long as this one.
+    pub(super) fn was_sent(&mut self, packet: &SampledPacket, label: &str, times: u64) {
+        let bytes = times * u64::from(packet.length);
+        self.packets[0] = self.packets[0].saturating_sub(times);
+        self.bytes[0] = self.bytes[0].saturating_sub(bytes);
+        let kind = self.kinds.iter_mut().find(|(name, _)| *name == label);
+        kind.into_iter().for_each(|(_, count)| *count = count.saturating_sub(times));
+        self.timeline.take_back(packet.time, [times, bytes]);
+        if let Some(source) = self.sources.known(packet.source) {
+            source.packets = source.packets.saturating_sub(times.try_into().unwrap_or(u32::MAX));
         }
     }
 
@@ -235,6 +256,7 @@ impl Target {
         self.protocol = self.protocol.or(other.protocol);
         other.kinds.iter().for_each(|(name, times)| count(&mut self.kinds, name, *times));
         other.others.iter().for_each(|(port, times)| count(&mut self.others, *port, *times));
+        other.asked_for.iter().for_each(|(port, times)| count(&mut self.asked_for, *port, *times));
         self.costly += other.costly;
         self.lists += other.lists;
         for side in [0, 1] {
@@ -256,6 +278,7 @@ impl Target {
         self.ids.pairs += other.ids.pairs;
         self.ids.successive += other.ids.successive;
         self.unreachable += other.unreachable;
+        self.of_itself += other.of_itself;
         self.port = other.port;
     }
 }

@@ -42,6 +42,20 @@ impl Timeline {
         }
     }
 
+    /// Takes back packets that were counted up to this time, the latest first.
+    pub(super) fn take_back(&mut self, time: Time, [mut packets, mut bytes]: [u64; 2]) {
+        let at = time.0.div_euclid(SECOND).div_euclid(self.step.max(1)).saturating_sub(self.first);
+        let end = usize::try_from(at).map_or(0, |at| (at + 1).min(self.counts.len()));
+        for counts in self.counts.iter_mut().take(end).rev() {
+            let some = [packets.min(counts[0]), bytes.min(counts[1])];
+            *counts = [counts[0] - some[0], counts[1] - some[1]];
+            (packets, bytes) = (packets - some[0], bytes - some[1]);
+            if packets == 0 {
+                return;
+            }
+        }
+    }
+
     /// Returns the index of their span.
     fn add_at(&mut self, second: i64, [packets, bytes]: [u64; 2], room: &mut usize) -> usize {
         if self.step == 0 {
@@ -226,6 +240,19 @@ mod tests {
         let seconds: Vec<_> =
             timeline.pulses().iter().map(|pulse| pulse.map(|at| at.0 / SECOND)).collect();
         assert_eq!(seconds, [[10, 15], [60, 62]]);
+    }
+
+    #[test]
+    fn packets_are_taken_back_from_the_latest_seconds() {
+        let mut timeline = Timeline::default();
+        (0..10).for_each(|second| timeline.see(Time(second * SECOND), 25, &mut 10_000));
+        timeline.take_back(Time(5 * SECOND), [3, 75]);
+        let kept: Vec<u64> = timeline.counts.iter().map(|counts| counts[0]).collect();
+        assert_eq!(kept, [1, 1, 1, 0, 0, 0, 1, 1, 1, 1]);
+        // More than there are, and before the first.
+        timeline.take_back(Time(2 * SECOND), [9, 9]);
+        timeline.take_back(Time(-SECOND), [9, 9]);
+        assert_eq!((packets(&timeline), timeline.peak()), (4, [1.0, 25.0]));
     }
 
     #[test]

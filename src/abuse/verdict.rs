@@ -10,13 +10,14 @@ use dissectors::kit::{AbuseThresholds, Role, Set, Socket, Time};
 use dissectors::ledger::{Ledger, may_be_answers, may_be_players};
 
 use super::Abuse;
+use super::across::{AcrossLink, victims_of};
 use super::attack_kind::{AttackKind, kind_of};
 use super::clients::{Clients, Proof};
 use super::filters::FirewallFilter;
-use super::forged::{Forged, ForgeryInput};
+use super::forged::{Forged, ForgeryInput, forged_requests};
 use super::game_ports::GamePort;
 use super::measure::{AttackTarget, TrafficMeasure, is_harmless};
-use super::sources::{Sources, network};
+use super::sources::network;
 use super::target::{Target, share};
 
 /// Maximum number of sources and networks that are named.
@@ -53,11 +54,16 @@ pub struct SourcesOf {
 }
 
 impl SourcesOf {
-    /// `lengths`: of the prefixes of IPv4 and IPv6 networks.
-    fn of(sources: &Sources, lengths: [u8; 2]) -> SourcesOf {
+    /// `lengths`: of the prefixes of IPv4 and IPv6 networks; `repeats`: how often a client may ask. Clients are counted, and
+    /// not named.
+    fn of(target: &Target, lengths: [u8; 2], repeats: u32) -> SourcesOf {
+        let Target { sources, clients, .. } = target;
         let count = sources.count_all();
         let (single, _) = sources.with(|_, source| source.packets == 1);
-        let (top, top_error) = sources.top(NAMED);
+        let is_named = |address: IpAddr| !clients.is_legitimate(address, repeats);
+        let (mut top, top_error) = sources.top(usize::MAX);
+        top.retain(|(address, packets)| *packets > 0 && is_named(*address));
+        top.truncate(NAMED);
         SourcesOf {
             count,
             error: sources.error(),
@@ -65,7 +71,7 @@ impl SourcesOf {
             new_share: sources.new_share(),
             top,
             top_error,
-            prefixes: sources.networks(lengths, NAMED),
+            prefixes: sources.networks(lengths, NAMED, is_named),
         }
     }
 }
@@ -95,23 +101,6 @@ impl Legitimate {
         }
         legitimate
     }
-}
-
-/// What was looked at for attacks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SeenTraffic {
-    /// Packets of game servers, of masters, and of those that get responses without a request.
-    pub packets: u64,
-    /// The target with the highest rate within the window of a flood, in packets per second.
-    pub highest: Option<(SocketAddr, f64)>,
-    /// The rate that makes a flood, in packets per second.
-    pub threshold: f64,
-    /// The window of a flood, in seconds.
-    pub seconds: f64,
-    /// Packets toward this game server are a flood, or of players: nothing that it sends was recorded.
-    pub one_way: Option<SocketAddr>,
-    /// Responses to this address are an attack, or asked for: no request was recorded.
-    pub one_way_client: Option<IpAddr>,
 }
 
 /// One attack.
@@ -179,6 +168,8 @@ struct AttackedPlace<'p> {
     targets: Vec<SocketAddr>,
     network: Option<u8>,
     target: &'p Target,
+    /// It gets the responses of servers on the other side of a link.
+    is_across: bool,
 }
 
 /// A network of which many hosts are flooded.
@@ -200,58 +191,18 @@ impl Abuse {
 
     /// The attacks so far, the largest first.
     pub fn attacks(&self) -> Vec<Attack> {
-        let [flooded, reflecting] = self.ruled();
-        let mut attacks: Vec<Attack> = Vec::new();
+        let ruled = self.ruled();
         let mut within: Set<SocketAddr> = Set::default();
-        for Carpet { network, at, targets, target } in self.carpets() {
-            within.extend(&targets);
-            let (kind, also) = kind_of(&target, [true, false]);
-            let network = Some(network);
-            let place = AttackedPlace { kind, also, at, targets, network, target: &target };
-            attacks.extend(self.attack(place));
-        }
-        for (targets, target) in self.hosts(&flooded) {
-            within.extend(&targets);
-            let (kind, also) = kind_of(&target, [true, false]);
-            let Some(at) = targets.first().copied() else { continue };
-            let place = AttackedPlace { kind, also, at, targets, network: None, target: &target };
-            attacks.extend(self.attack(place));
-        }
-        let alone = self.ports.iter().filter(|(Socket(at), _)| !within.contains(at));
-        let alone: Vec<_> = alone.filter(|(at, port)| self.is_flooded(at.0, port)).collect();
-        for (Socket(at), port) in alone {
-            let (mut all, mut others) = (port.target.clone(), None);
-            if let Some(server) = self.servers.get(&Socket(*at)) {
-                // Requests beside it are of the same attack.
-                match flooded.contains(at) && self.is_flood(server) {
-                    true => all.add(server),
-                    false => others = Some(server),
-                }
-            }
-            others.into_iter().for_each(|server| all.has_players_of(server));
-            within.insert(*at);
-            let (kind, also) = kind_of(&all, [true, false]);
-            let also =
-                also.or_else(|| self.is_of_crashes(*at, &all).then_some(AttackKind::CrashAttempt));
-            attacks.extend(self.attack(AttackedPlace::of(kind, also, *at, &all)));
-        }
-        let masters = self.masters.iter().filter(|(_, target)| self.is_master_flooded(target));
+        let mut attacks = self.attacks_on_several(&ruled[0], &mut within);
+        attacks.extend(self.attacks_on_ports(&ruled[0], &mut within));
+        let masters = self.masters.iter();
+        let masters = masters.filter(|(Socket(at), _)| !within.contains(at));
+        let masters = masters.filter(|(_, target)| self.is_master_flooded(target));
         attacks.extend(masters.filter_map(|(Socket(at), target)| {
             self.attack(AttackedPlace::of(AttackKind::FloodedMaster, None, *at, target))
         }));
-        attacks.extend(self.servers.iter().filter_map(|(Socket(at), target)| {
-            let is = [flooded.contains(at) && self.is_flood(target), reflecting.contains(at)];
-            if is == [false; 2] || within.contains(at) || self.unproven(target) < CHECKED_FROM {
-                return None;
-            }
-            let (kind, also) = kind_of(target, is);
-            self.attack(AttackedPlace::of(kind, also, *at, target))
-        }));
-        let victims = self.victims.iter().filter(|(_, target)| self.is_victim(target));
-        attacks.extend(victims.filter_map(|(address, target)| {
-            let at = SocketAddr::new(*address, target.port);
-            self.attack(AttackedPlace::of(AttackKind::Victim, None, at, target))
-        }));
+        attacks.extend(self.attacks_by_requests(&ruled, &within));
+        attacks.extend(self.attacks_by_responses());
         let crashed = self.crashed.iter();
         let crashed = crashed.filter(|(at, _)| {
             let port = self.ports.get(&Socket(**at)).filter(|port| self.is_flooded(**at, port));
@@ -264,29 +215,129 @@ impl Abuse {
         attacks
     }
 
-    /// What was looked at for attacks.
-    pub fn seen(&self) -> SeenTraffic {
-        let servers = self.servers.iter().map(|(at, target)| (at.0, target));
-        let ports = self.ports.iter().map(|(at, port)| (at.0, &port.target));
-        let masters = self.masters.iter().map(|(at, target)| (at.0, target));
-        let victims = self.victims.iter();
-        let victims = victims.map(|(host, target)| (SocketAddr::new(*host, target.port), target));
-        let rates = servers.chain(ports).chain(masters).chain(victims);
-        let rates = rates.map(|(at, target)| (self.most_of_flood(target), at));
-        let highest = rates.max_by_key(|(most, at)| (*most, Reverse(*at)));
-        let seconds = self.thresholds().flood_window as f64 / SECOND as f64;
-        let one_way = self.ports.iter().filter(|(_, port)| self.is_as_much(port));
-        let one_way = one_way.filter(|(at, port)| self.may_be_players(at.0, port));
-        let clients = self.victims.iter().filter(|(_, victim)| self.gets_many(victim));
-        let clients = clients.filter(|(_, victim)| self.may_have_asked(victim));
-        SeenTraffic {
-            one_way_client: clients.map(|(address, _)| *address).min(),
-            one_way: one_way.map(|(at, _)| at.0).min(),
-            packets: self.read,
-            highest: highest.map(|(most, at)| (at, most as f64 / seconds)),
-            threshold: self.thresholds().flood_rate.into(),
-            seconds,
+    /// Attacks on networks, and on hosts with several flooded ports. `flooded`: the servers that requests flood, by
+    /// the rules; `within`: targets of these attacks.
+    fn attacks_on_several(
+        &self,
+        flooded: &Set<SocketAddr>,
+        within: &mut Set<SocketAddr>,
+    ) -> Vec<Attack> {
+        let mut attacks: Vec<Attack> = Vec::new();
+        for Carpet { network, at, targets, target } in self.carpets() {
+            within.extend(&targets);
+            let (kind, also) = kind_of(&target, false, [true, false]);
+            let place = AttackedPlace::of(kind, also, at, &target);
+            attacks.extend(self.attack(AttackedPlace { targets, network: Some(network), ..place }));
         }
+        for (targets, target) in self.hosts(flooded) {
+            within.extend(&targets);
+            let (kind, also) = kind_of(&target, false, [true, false]);
+            let Some(at) = targets.first().copied() else { continue };
+            let place = AttackedPlace::of(kind, also, at, &target);
+            attacks.extend(self.attack(AttackedPlace { targets, ..place }));
+        }
+        attacks
+    }
+
+    /// Attacks by packets of any content on single ports.
+    fn attacks_on_ports(
+        &self,
+        flooded: &Set<SocketAddr>,
+        within: &mut Set<SocketAddr>,
+    ) -> Vec<Attack> {
+        let alone = self.ports.iter().filter(|(Socket(at), _)| !within.contains(at));
+        let alone: Vec<_> = alone.filter(|(at, port)| self.is_flooded(at.0, port)).collect();
+        let attacks = alone.into_iter().filter_map(|(Socket(at), port)| {
+            let mut all = port.target.clone();
+            let (server, master) = (self.servers.get(&Socket(*at)), self.masters.get(&Socket(*at)));
+            // Requests beside it are of the same attack, and so are joins.
+            let is_asked = |it: &&Target| flooded.contains(at) && self.is_flood(it);
+            let is_joined = |it: &&Target| self.is_master_flooded(it);
+            for (target, is_flooded) in [
+                (server, server.as_ref().is_some_and(is_asked)),
+                (master, master.as_ref().is_some_and(is_joined)),
+            ] {
+                match target {
+                    Some(target) if is_flooded => all.add(target),
+                    Some(target) => all.has_players_of(target),
+                    None => {}
+                }
+            }
+            within.insert(*at);
+            let (kind, also) = kind_of(&all, self.is_master(*at), [true, false]);
+            let also =
+                also.or_else(|| self.is_of_crashes(*at, &all).then_some(AttackKind::CrashAttempt));
+            self.attack(AttackedPlace::of(kind, also, *at, &all))
+        });
+        attacks.collect()
+    }
+
+    /// Attacks by requests on servers, or through them.
+    fn attacks_by_requests(
+        &self,
+        [flooded, reflecting]: &[Set<SocketAddr>; 2],
+        within: &Set<SocketAddr>,
+    ) -> Vec<Attack> {
+        let ruled = self.servers.iter().filter_map(|(Socket(at), target)| {
+            let is = [flooded.contains(at) && self.is_flood(target), reflecting.contains(at)];
+            if is == [false; 2] || within.contains(at) || self.unproven(target) < CHECKED_FROM {
+                return None;
+            }
+            Some((*at, target, kind_of(target, self.is_master(*at), is)))
+        });
+        let ruled = Vec::from_iter(ruled);
+        let through = ruled
+            .iter()
+            .filter(|(.., kinds)| *kinds == (AttackKind::Transit, Some(AttackKind::Reflector)));
+        let across = victims_of(through.map(|(at, target, _)| (*at, *target)));
+        let means: Set<SocketAddr> = across.iter().flat_map(|it| it.servers.clone()).collect();
+        let alone = ruled.into_iter().filter(|(at, ..)| !means.contains(at));
+        let alone = alone.filter_map(|(at, target, (kind, also))| {
+            self.attack(AttackedPlace::of(kind, also, at, target))
+        });
+        let across = across.iter().filter_map(|AcrossLink { at, target, .. }| {
+            let (kind, also) = (AttackKind::Transit, Some(AttackKind::Reflector));
+            let place = AttackedPlace::of(kind, also, *at, target);
+            self.attack(AttackedPlace { is_across: true, ..place })
+        });
+        alone.chain(across).collect()
+    }
+
+    /// Attacks by responses that nobody asked for: those on many hosts of a network are one.
+    fn attacks_by_responses(&self) -> Vec<Attack> {
+        let lengths = self.setting.networks;
+        let victims = self.victims.iter().filter(|(_, target)| self.is_victim(target));
+        let mut networks: BTreeMap<IpAddr, Vec<(SocketAddr, &Target)>> = BTreeMap::new();
+        for (address, target) in victims {
+            let at = SocketAddr::new(*address, target.port);
+            networks.entry(network(*address, lengths)).or_default().push((at, target));
+        }
+        let mut attacks = Vec::new();
+        for (first, mut hosts) in networks {
+            hosts.sort_unstable_by_key(|(at, _)| *at);
+            let of = |at, target| AttackedPlace::of(AttackKind::Victim, None, at, target);
+            if hosts.len() < HOSTS {
+                attacks
+                    .extend(hosts.iter().filter_map(|(at, target)| self.attack(of(*at, *target))));
+                continue;
+            }
+            let mut all = Target::default();
+            hosts.iter().for_each(|(_, target)| all.add(target));
+            let place = of(SocketAddr::new(first, all.port), &all);
+            let targets = hosts.iter().map(|(at, _)| *at).collect();
+            let network = Some(lengths[usize::from(first.is_ipv6())]);
+            attacks.extend(self.attack(AttackedPlace { targets, network, ..place }));
+        }
+        attacks
+    }
+
+    /// Whether a port is a master's: more servers register and more lists are requested there than it is asked
+    /// otherwise.
+    fn is_master(&self, at: SocketAddr) -> bool {
+        let joins = self.masters.get(&Socket(at)).map_or(0, |master| master.packets[0]);
+        let asked = self.servers.get(&Socket(at));
+        let [lists, all] = asked.map_or([0; 2], |server| [server.lists, server.packets[0]]);
+        joins + lists > all.saturating_sub(lists)
     }
 
     /// The servers that the rules report as flooded, and those misused against others.
@@ -324,7 +375,7 @@ impl Abuse {
     }
 
     /// Whether so many packets are a flood, if they are not players'.
-    fn is_as_much(&self, port: &GamePort) -> bool {
+    pub(super) fn is_as_much(&self, port: &GamePort) -> bool {
         self.most_of_flood(&port.target) >= self.thresholds().flood() && port.is_one_way()
     }
 
@@ -362,16 +413,21 @@ impl Abuse {
     }
 
     /// Whether an address got many responses of game servers.
-    fn gets_many(&self, target: &Target) -> bool {
+    pub(super) fn gets_many(&self, target: &Target) -> bool {
         let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
-        target.packets[0].saturating_sub(others) >= CHECKED_FROM
+        let ours = target.packets[0].saturating_sub(others);
+        // An address that asks may have asked for the first ones before the capture began, if that explains most.
+        let explains = target.asks && target.early.saturating_mul(2) > ours;
+        let early = if explains { target.early } else { 0 };
+        ours.saturating_sub(early) >= CHECKED_FROM
             && target.most >= self.thresholds().repeats.into()
     }
 
     /// Whether an address may have asked for the responses that it got, because no request was recorded.
-    fn may_have_asked(&self, target: &Target) -> bool {
+    pub(super) fn may_have_asked(&self, target: &Target) -> bool {
         let repeats = self.thresholds().repeats;
         self.servers.is_empty()
+            && !target.is_heard
             && target.asked_for.is_empty()
             && may_be_answers(target.most, target.port, target.sources.count_all(), repeats)
     }
@@ -412,9 +468,9 @@ impl Abuse {
     }
 
     fn attack(&self, place: AttackedPlace<'_>) -> Option<Attack> {
-        let AttackedPlace { kind, also, at, mut targets, network, target } = place;
+        let AttackedPlace { kind, also, at, mut targets, network, target, is_across } = place;
         let repeats = self.thresholds().repeats;
-        let Target { packets, bytes, sources, timeline, clients, .. } = target;
+        let Target { packets, bytes, timeline, clients, .. } = target;
         let within = target.span?;
         let mut pulses = timeline.pulses();
         for pulse in &mut pulses {
@@ -423,8 +479,9 @@ impl Abuse {
         let span = [pulses.first()?[0], pulses.last()?[1]];
         let seconds: f64 = pulses.iter().map(|[begin, end]| end.since(*begin) as f64 / 1e9).sum();
         let seconds = seconds.max(1.0);
-        let legitimate = (!matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt))
-            .then(|| Legitimate::of(clients, repeats));
+        let has_clients =
+            !is_across && !matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt);
+        let legitimate = has_clients.then(|| Legitimate::of(clients, repeats));
         let input = ForgeryInput {
             target,
             at: at.ip(),
@@ -433,7 +490,8 @@ impl Abuse {
             are_returns_known: self.recent_exchanges.waits_for_challenges()
                 && !target.clients.is_cut,
         };
-        let (forged, evidence) = input.forged(kind);
+        let gets_responses = is_across || kind == AttackKind::Victim;
+        let (forged, evidence) = if gets_responses { forged_requests() } else { input.forged() };
         let mut kinds = target.kinds.clone();
         kinds.sort_by_key(|(name, count)| (Reverse(*count), *name));
         let mut other_services = target.others.clone();
@@ -444,9 +502,10 @@ impl Abuse {
         let ports = ports().min().unwrap_or(at.port())..=ports().max().unwrap_or(at.port());
         targets.truncate(TARGETS);
         let (mut filters, mut price) = (Vec::new(), None);
-        if kind != AttackKind::CrashAttempt {
+        if kind != AttackKind::CrashAttempt && !is_across {
             let measure = TrafficMeasure::of(self, (target, at.ip()), seconds, network.is_some());
-            let attacked = AttackTarget { kind, ports, at, network, others: self.beside(at) };
+            let (others, are_real) = (self.beside(at), forged == Forged::No);
+            let attacked = AttackTarget { kind, ports, at, network, others, are_real };
             filters = measure.filters(&attacked, self.setting.collateral);
             if filters.is_empty() && kind != AttackKind::Victim {
                 price = measure.price(&attacked);
@@ -477,7 +536,7 @@ impl Abuse {
             kinds,
             costly: target.costly,
             other_services,
-            sources: SourcesOf::of(sources, self.setting.networks),
+            sources: SourcesOf::of(target, self.setting.networks, repeats),
             forged,
             evidence,
             amplification: (packets[1] > 0).then(|| share(bytes[1], bytes[0])),
@@ -506,6 +565,7 @@ impl<'p> AttackedPlace<'p> {
         at: SocketAddr,
         target: &'p Target,
     ) -> AttackedPlace<'p> {
-        AttackedPlace { kind, also, at, targets: vec![at], network: None, target }
+        let (targets, network, is_across) = (vec![at], None, false);
+        AttackedPlace { kind, also, at, targets, network, target, is_across }
     }
 }

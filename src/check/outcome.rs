@@ -100,6 +100,8 @@ pub struct Outcome {
     pub left_out: u64,
     /// The known findings of the captures, if there is a baseline.
     pub baselined: Option<Baselined>,
+    /// The attacks of the whole capture, a sentence each; `None`: those that findings prove.
+    pub attacks: Option<Vec<String>>,
 }
 
 /// The reported ones among some findings, the most severe first.
@@ -117,8 +119,11 @@ pub(super) fn sentences<'a>(attacks: impl Iterator<Item = &'a AttackOn>) -> Vec<
 }
 
 impl Outcome {
-    /// The attacks that findings prove, a sentence each.
+    /// The attacks, a sentence each.
     pub fn attacks(&self) -> Vec<String> {
+        if let Some(attacks) = &self.attacks {
+            return attacks.clone();
+        }
         let proven = self.findings.iter().filter(|found| found.verdict == Verdict::Fail);
         sentences(proven.filter_map(|found| found.attack.as_ref()))
     }
@@ -135,6 +140,11 @@ impl Outcome {
             sum.requests.add(other.requests);
             sum.left_out += other.left_out;
             sum.lacking.extend(other.lacking);
+            if let (Some(attacks), Some(more)) = (&mut sum.attacks, other.attacks) {
+                attacks.extend(more);
+                attacks.sort();
+                attacks.dedup();
+            }
             for (rule, more) in sum.rules.iter_mut().zip(other.rules) {
                 rule.counts.add(more.counts);
                 rule.in_baseline += more.in_baseline;

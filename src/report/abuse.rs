@@ -58,7 +58,7 @@ impl AbuseReport<'_> {
 
     /// That there is no attack, and of how much this is said.
     fn no_attack(&self) -> String {
-        let SeenTraffic { packets, highest, threshold, seconds, one_way, one_way_client } =
+        let SeenTraffic { packets, highest, innocent, threshold, seconds, one_way, one_way_client } =
             self.seen;
         let share = percent(packets as f64 / self.packets.max(1) as f64);
         let read = grouped(packets);
@@ -70,6 +70,7 @@ impl AbuseReport<'_> {
                 grouped(threshold as u64),
             )
         });
+        let innocent = innocent.map_or(String::new(), |why| format!(", {why}"));
         let one_way = one_way.map_or(String::new(), |server| {
             format!(
                 "; nothing that {server} sends was recorded, so that what it gets may be of players or a flood: record \
@@ -83,7 +84,7 @@ impl AbuseReport<'_> {
             )
         });
         format!(
-            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{one_way}{client}"
+            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{innocent}{one_way}{client}"
         )
     }
 
@@ -120,8 +121,6 @@ impl AbuseReport<'_> {
     /// together.
     pub fn rules(&self, firewall: Firewall, names: &mut RuleNames, out: &mut Vec<u8>) {
         let mut stamp = self.stamp();
-        // The expressions of libpcap for several attacks are one.
-        let mut has_expression = false;
         for attack in self.attacks {
             let comment = firewall.comment();
             let headline = self.headline(attack, &mut stamp);
@@ -131,10 +130,6 @@ impl AbuseReport<'_> {
             let best: Vec<_> = taken.take(attack.applied).collect();
             if let Some(filter) = best.first() {
                 let name = names.next(filter);
-                let is_joined = firewall == Firewall::Bpf && filter.limit.is_none();
-                if is_joined && std::mem::replace(&mut has_expression, true) {
-                    out.extend_from_slice(b"or\n");
-                }
                 out.extend_from_slice(firewall::rules(&best, firewall, &name, names).as_bytes());
             } else {
                 let nothing = "No property that this firewall can match distinguishes its packets from others.";

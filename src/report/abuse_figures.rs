@@ -80,7 +80,11 @@ pub(super) fn figures(
         Forged::No => "no: ",
         Forged::Unknown => "unknown: ",
     };
-    say("forged", format!("{forged}{}", attack.evidence.join("; ")));
+    let evidence = match attack.evidence.join("; ") {
+        none if none.is_empty() => "nothing shows it".to_owned(),
+        evidence => evidence,
+    };
+    say("forged", format!("{forged}{evidence}"));
     if let Some(real) = attack.legitimate {
         let clients = match real.clients {
             0 => "no client returned a challenge or sent a further request".to_owned(),
@@ -94,7 +98,12 @@ pub(super) fn figures(
     }
     match attack.applied {
         0 if attack.kind == AttackKind::CrashAttempt => {}
-        0 => say("filter", nothing_separates(attack.price.as_ref())),
+        // The servers that are misused are on the other side of the link.
+        0 if attack.legitimate.is_none() && attack.kind == AttackKind::Transit => {}
+        0 => {
+            let has_players = attack.legitimate.is_some_and(|real| real.clients > 0);
+            say("filter", nothing_separates(attack.price.as_ref(), has_players));
+        }
         best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
     }
     figures
@@ -139,7 +148,11 @@ pub(super) fn headline(attack: &Attack, (span, zone): (String, String)) -> Strin
             )
         }
         AttackKind::Victim => {
-            format!("{} gets responses that it never asked for: {kind}", target_ip(attack))
+            let (target, get) = match network(attack) {
+                Some(network) => (format!("{network}, {} hosts,", attack.targets.len()), "get"),
+                None => (attack.target.ip().to_string(), "gets"),
+            };
+            format!("{target} {get} responses that it never asked for: {kind}")
         }
         AttackKind::Transit => {
             format!("an attack on {target} with {} passes this link", plural(kind))
@@ -147,10 +160,6 @@ pub(super) fn headline(attack: &Attack, (span, zone): (String, String)) -> Strin
         AttackKind::CrashAttempt => format!("{target} is sent what crashes servers: {kind}"),
     };
     format!("{what}, {span}{zone}")
-}
-
-fn target_ip(attack: &Attack) -> String {
-    attack.target.ip().to_string()
 }
 
 /// Bits a second, in and out.

@@ -50,14 +50,21 @@ fn ranged<T: PartialEq + Display>(what: &str, range: &RangeInclusive<T>) -> Stri
 }
 
 /// What to do where no property of the packets separates an attack from players.
-pub(super) fn nothing_separates(price: Option<&FirewallFilter>) -> String {
+pub(super) fn nothing_separates(price: Option<&FirewallFilter>, has_players: bool) -> String {
     let price = price.map_or(String::new(), |limit| {
-        let cost = limit.collateral.map_or("an unknown share".to_owned(), percent);
-        format!("; a limit ({}) would drop {cost} of the players' packets", dropped(limit))
+        let cost = match limit.collateral.map(percent) {
+            Some(share) => format!("{share} of the players' packets"),
+            None => "players' packets as well, as many as exceed it".to_owned(),
+        };
+        format!("; a limit ({}) would drop {cost}", dropped(limit))
     });
+    let why = match has_players {
+        true => "nothing in these packets separates them from the players'",
+        false => "no packet of a player is in the capture to compare these with",
+    };
     format!(
-        "none: nothing in these packets separates them from the players'; what would: challenges that \
-         the server enforces, a cache in front of it, or a filter of the provider's{price}"
+        "none: {why}; what would separate them: challenges that the server enforces, a cache in front of it, or a \
+         filter of the provider's{price}"
     )
 }
 

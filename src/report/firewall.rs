@@ -63,6 +63,8 @@ pub struct RuleNames {
     uses: HashMap<String, u32>,
     /// The functions of an XDP program.
     functions: Vec<String>,
+    /// The expressions of libpcap, with the tags and labels around what they match.
+    expressions: Vec<(Vec<LinkTags>, String)>,
 }
 
 impl RuleNames {
@@ -74,13 +76,14 @@ impl RuleNames {
         if *uses == 1 { name } else { format!("{name}_{uses}") }
     }
 
-    /// The end of an output: of an XDP program, the function that calls the others.
+    /// The end of an output: of an XDP program, the function that calls the others; the expression for libpcap.
     pub fn end(&self, firewall: Firewall) -> String {
         match firewall {
             Firewall::Xdp if self.functions.is_empty() => {
                 format!("{}{}", xdp::BEGIN, xdp::program(&[]))
             }
             Firewall::Xdp => xdp::program(&self.functions),
+            Firewall::Bpf => bpf_of_all(&self.expressions),
             _ => String::new(),
         }
     }
@@ -106,8 +109,17 @@ pub fn rules(
         Firewall::Nft => all_numbers() + &nft(filters, name),
         Firewall::Iptables => all_numbers() + &iptables(filters, name),
         Firewall::Bpf => {
-            let each = filters.iter().map(|filter| numbers(filter) + &bpf(filter));
-            each.collect::<Vec<_>>().join("or\n")
+            let each = filters.iter().map(|filter| {
+                let (tags, expression) = (filter.tags.clone(), bpf(filter));
+                let numbers = numbers(filter);
+                if filter.limit.is_some() {
+                    let behind = bpf_behind(&[(tags, expression)]).replace('\n', " ");
+                    return format!("{numbers}# BPF has no limits. This selects the packets that the limit is for:\n# {behind}\n");
+                }
+                names.expressions.push((tags, expression));
+                numbers
+            });
+            each.collect()
         }
         Firewall::Xdp => {
             let begin = if names.functions.is_empty() { xdp::BEGIN } else { "" };
@@ -265,8 +277,8 @@ fn nft_rule(filter: &FirewallFilter, set: &str) -> NftRule {
 /// The longest name of a chain that iptables takes.
 const CHAIN: usize = 28;
 
-/// A chain. Naming it empties one of this name, if there is one. Only the jump to it is added each time it is loaded: a
-/// packet that has passed a limit is accepted, so that it does not pass it again.
+/// A chain. Naming it empties one of this name, if there is one. Only the jump to it is added each time it is loaded, so
+/// that a comment says how to remove the older one; a packet that has passed a limit is accepted, and does not pass it again.
 fn iptables(filters: &[&FirewallFilter], name: &str) -> String {
     let Some(first) = filters.first() else { return String::new() };
     let chain = match name.len() {
@@ -276,17 +288,27 @@ fn iptables(filters: &[&FirewallFilter], name: &str) -> String {
     let mut rules = format!("*raw\n:{chain} - [0:0]\n");
     for (filter, nth) in filters.iter().zip(1..) {
         let limit_name = if nth == 1 { chain.clone() } else { format!("{chain}_{nth}") };
-        let (what, limit) = iptables_rule(filter, &limit_name);
-        rules += &format!("-A {chain} {what}{limit} -j DROP\n");
-        if filter.limit.is_some() {
-            rules += &format!("-A {chain} {what} -j ACCEPT\n");
+        let (what, sources, limit) = iptables_rule(filter, &limit_name);
+        for sources in sources {
+            rules += &format!("-A {chain} {what}{sources}{limit} -j DROP\n");
+            if filter.limit.is_some() {
+                rules += &format!("-A {chain} {what}{sources} -j ACCEPT\n");
+            }
         }
     }
-    rules + &format!("-A PREROUTING -d {} -p udp -j {chain}\nCOMMIT\n", target(first))
+    // No command of iptables-restore adds a rule to a built-in chain only if it is not there.
+    let jump = format!("PREROUTING -d {} -p udp -j {chain}", target(first));
+    let command = if first.target.is_ipv4() { "iptables" } else { "ip6tables" };
+    format!(
+        "# If it was loaded before, first: {command} -t raw -D {jump}\n{rules}-A {jump}\nCOMMIT\n"
+    )
 }
 
-/// What a rule matches, and the limit above which packets are dropped.
-fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, String) {
+/// The most addresses in one rule: iptables takes words of at most 1,023 bytes.
+const SOURCES_OF_RULE: usize = 24;
+
+/// What rules match, the sources of each, and the limit above which packets are dropped.
+fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, Vec<String>, String) {
     let is_v6 = filter.target.is_ipv6();
     let mut what = format!("-d {} -p udp", target(filter));
     if !filter.any_port {
@@ -301,7 +323,7 @@ fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, String) {
             hex(bytes)
         );
     }
-    let mut sources = String::new();
+    let mut sources = vec![String::new()];
     for it in &filter.matches {
         what += &match it {
             Match::HopLimit(limits) => iptables_hop_limit(limits, is_v6),
@@ -315,17 +337,15 @@ fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, String) {
             Match::Identification(it) => format!(" -m u32 --u32 \"2&0xFFFF={it}\""),
             Match::Bytes { .. } => String::new(),
             Match::Bogons => {
-                sources = bogons(",");
+                sources = vec![format!(" -s {}", bogons(","))];
                 String::new()
             }
             Match::Sources(all) => {
-                sources = addresses(all, ",");
+                let parts = all.chunks(SOURCES_OF_RULE);
+                sources = parts.map(|part| format!(" -s {}", addresses(part, ","))).collect();
                 String::new()
             }
         };
-    }
-    if !sources.is_empty() {
-        what += &format!(" -s {sources}");
     }
     let limit = |limit: RateLimit, of: &str| {
         format!(
@@ -341,7 +361,7 @@ fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, String) {
         }
         RateLimit::OfAll(_) => limit(it, ""),
     });
-    (what, rule)
+    (what, sources, rule)
 }
 
 fn iptables_hop_limit(limits: &RangeInclusive<u8>, is_v6: bool) -> String {
@@ -404,30 +424,33 @@ fn bpf(filter: &FirewallFilter) -> String {
         }
     }
     // Several are joined, and `or` and `and` have equal precedence.
-    let all = bpf_behind(&filter.tags, &format!("({})", all.join(" and ")));
-    match filter.limit {
-        None => format!("{all}\n"),
-        Some(_) => format!(
-            "# BPF has no limits. This selects the packets that the limit is for:\n# {all}\n"
-        ),
-    }
+    format!("({})", all.join(" and "))
 }
 
-/// An expression for packets with these tags and labels around them. `vlan` and `mpls` move the offsets of all
-/// that follows in the whole expression, so what has fewer of them comes first. Where some packets have VLAN
-/// tags alone and others labels alone, it is for the former.
-fn bpf_behind(tags: &[LinkTags], one: &str) -> String {
-    let most = tags.iter().max().copied().unwrap_or_default();
+/// One expression for all packets that any of these select.
+fn bpf_of_all(each: &[(Vec<LinkTags>, String)]) -> String {
+    if each.is_empty() { String::new() } else { bpf_behind(each) + "\n" }
+}
+
+/// The expression for packets that any of these select behind its tags and labels. `vlan` and `mpls` move the offsets of
+/// all that follows in the whole expression, so each is written once, and what has fewer of them comes first. Where some
+/// packets have VLAN tags alone and others labels alone, it is for the former.
+fn bpf_behind(each: &[(Vec<LinkTags>, String)]) -> String {
+    let most = each.iter().flat_map(|(tags, _)| tags).max().copied().unwrap_or_default();
     let mut all = String::new();
     for depth in (0..=most.vlans.saturating_add(most.labels)).rev() {
         let (vlans, labels) = (depth.min(most.vlans), depth.saturating_sub(most.vlans));
         let layer = if depth < most.vlans { "vlan" } else { "mpls" };
-        let is_here = tags.contains(&LinkTags { vlans, labels }) || tags.is_empty();
-        all = match (is_here, all.is_empty()) {
-            (true, true) => one.to_owned(),
-            (true, false) => format!("({one} or ({layer} and {all}))"),
-            (false, true) => String::new(),
-            (false, false) => format!("({layer} and {all})"),
+        let is_here = |tags: &[LinkTags]| {
+            tags.contains(&LinkTags { vlans, labels }) || tags.is_empty() && depth == 0
+        };
+        let here = each.iter().filter(|(tags, _)| is_here(tags)).map(|(_, one)| one.clone());
+        let deeper = (!all.is_empty()).then(|| format!("({layer} and {all})"));
+        let choices = Vec::from_iter(here.chain(deeper));
+        all = match &choices[..] {
+            [] => String::new(),
+            [one] => one.clone(),
+            _ => format!("({})", choices.join("\nor ")),
         };
     }
     all

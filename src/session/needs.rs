@@ -133,7 +133,7 @@ pub enum Datagrams {
     None,
     /// Instead of events about flows: no flows are kept, and TCP is not read.
     Only,
-    /// Beside these; a duplicate is not recognized.
+    /// Beside these.
     Beside,
 }
 

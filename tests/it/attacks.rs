@@ -415,12 +415,32 @@ fn rules_replace_older_ones_of_their_target() {
         assert!(dropping(&once) >= 4, "{once:#?}");
         let again = load(&[&all, &all, &all]).expect("it was loaded before");
         assert_eq!(again, once, "{firewall}");
+        if firewall == "iptables" {
+            jumps_replace_older_ones(&all);
+        }
         let [only_b, only_victim] = [&of_b, &of_victim].map(|rules| load(&[rules]).expect("again"));
         let both = load(&[&of_a, &of_victim, &of_b]).expect("again");
         assert_eq!(dropping(&both), dropping(&only_b) + dropping(&only_victim), "{both:#?}");
         assert!(only_b.iter().filter(|line| line.contains(drops)).all(|line| both.contains(line)));
     }
     files.iter().for_each(|file| _ = std::fs::remove_file(file));
+}
+
+/// The commands in the comments remove the jumps to the chains that are loaded again.
+fn jumps_replace_older_ones(rules: &str) {
+    let marks = "# If it was loaded before, first: ";
+    let commands = rules.lines().filter_map(|line| line.strip_prefix(marks));
+    let first = "iptables-restore --noflush <<'END'\n";
+    let script = format!(
+        "{first}{rules}END\n{}\n{first}{rules}END\niptables -t raw -S PREROUTING",
+        Vec::from_iter(commands).join(" && ")
+    );
+    let Ok(ran) = Command::new("unshare").args(["-n", "sh", "-c", &script]).output() else {
+        return;
+    };
+    let shown = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let jumps = |text: &str| text.lines().filter(|it| it.starts_with("-A PREROUTING")).count();
+    assert_eq!(jumps(&shown), jumps(rules), "{shown}{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 /// Sends a capture into the current namespace at the times of the capture.

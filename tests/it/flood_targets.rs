@@ -1,7 +1,7 @@
 //! What is flooded: servers that are known by a join or a list only, and masters; and who is no attacker beside it: many
 //! players behind one address.
 
-use captures::wire::{Capture, Datagram, Link, START, Time};
+use captures::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 use serde_json::{Value, json};
 
 use crate::support::gamewire;
@@ -113,4 +113,166 @@ fn players_behind_one_address_are_each_one() {
     let [attack] = &attacks[..] else { panic!("one attack: {attacks:#?}") };
     assert_eq!(attack["legitimate"]["packets"], 320, "{attack:#}");
     assert_eq!(attack["forged"], "yes", "{attack:#}");
+}
+
+/// What a server says to one that guesses its password is no attack on him.
+#[test]
+fn who_sends_rcon_packets_asks_for_the_answers() {
+    let mut recording = Recording::new();
+    recording.say(0, CLIENT, SERVER, INFO);
+    recording.say(10, SERVER, CLIENT, ANSWER);
+    for nth in 0..9_000_u32 {
+        let guess = format!("\u{0}\u{0}\u{0}\u{0}rcon 1 \"{nth}\" status\n").into_bytes();
+        let guess: Vec<u8> = [&[0xFF; 4][..], &guess[4..]].concat();
+        recording.say(500, "198.51.100.66:51000", SERVER, &guess);
+        if nth % 3 == 0 {
+            let refused = b"\xFF\xFF\xFF\xFFlBad rcon_password.\n\0";
+            recording.say(10, SERVER, "198.51.100.66:51000", refused);
+        }
+    }
+    is_flood(&recording.attacks(), "flooded_server", SERVER);
+}
+
+/// A flood is one, also if each packet is answered; challenges that nobody returns show that the sources are forged.
+#[test]
+fn requests_to_connect_are_a_flood_even_if_they_are_answered() {
+    let mut recording = Recording::new();
+    recording.say(0, CLIENT, SERVER, INFO);
+    recording.say(10, SERVER, CLIENT, ANSWER);
+    for nth in 0..12_000_u32 {
+        let [a, b, c, d] = nth.wrapping_mul(0x9E37_79B1).to_be_bytes();
+        let from = format!("{}.{b}.{c}.{d}:{}", 11 + a % 80, 1024 + nth);
+        recording.say(300, &from, SERVER, b"\xFF\xFF\xFF\xFFgetchallenge steam\n");
+        let challenge = format!("A00000000 {nth} 3 1 0\n\0");
+        recording.say(33, SERVER, &from, &[&[0xFF; 4][..], challenge.as_bytes()].concat());
+    }
+    let found = recording.attacks();
+    is_flood(&found, "flooded_server", SERVER);
+    let attack = &found.0[0];
+    assert_eq!(
+        (&attack["forged"], &attack["responses"]["packets"]),
+        (&json!("yes"), &json!(12_000))
+    );
+    assert!(attack["evidence"].to_string().contains("none of 12,000 challenged"), "{attack:#}");
+}
+
+/// A server that answers one in twenty requests is flooded, and not made to flood others.
+#[test]
+fn a_server_that_answers_few_requests_is_no_reflector() {
+    let mut recording = Recording::new();
+    for nth in 0..12_000_u32 {
+        let from = format!("198.51.100.{}:40000", 60 + nth % 3);
+        // What is repeated within a second is a copy.
+        let named = |bytes: &[u8]| [bytes, &nth.to_be_bytes()[..]].concat();
+        recording.say(333, &from, SERVER, &named(INFO));
+        if nth % 60 < 3 {
+            recording.say(10, SERVER, &from, &named(ANSWER));
+        }
+    }
+    let found = recording.attacks();
+    is_flood(&found, "flooded_server", SERVER);
+    assert_eq!(found.0[0]["also"], Value::Null);
+}
+
+/// More players behind one address than ports are remembered: the server challenges each.
+#[test]
+fn players_behind_one_address_that_ask_at_once_prove_no_reflection() {
+    let mut recording = Recording::new();
+    for round in 0..6_u32 {
+        let challenge = [b"\xFF\xFF\xFF\xFFA\x01\x02\x03", &[round as u8][..]].concat();
+        let say_all = |recording: &mut Recording, is_client: bool, bytes: &[u8]| {
+            for nth in 0..40 {
+                let client = format!("198.51.100.200:{}", 40_000 + nth);
+                let ends = if is_client { [&client[..], SERVER] } else { [SERVER, &client] };
+                recording.say(100, ends[0], ends[1], bytes);
+            }
+        };
+        recording.1 = recording.1.after(1_500_000_000);
+        say_all(&mut recording, true, INFO);
+        say_all(&mut recording, false, &challenge);
+        say_all(&mut recording, true, &[INFO, &challenge[5..]].concat());
+        say_all(&mut recording, false, ANSWER);
+    }
+    let (_project, file) = Project::of_capture(recording.0.pcap());
+    let found = gamewire(["abuse", "--no-config", &file]).out;
+    assert!(found.starts_with("no attack"), "{found}");
+}
+
+/// Packets that bear the server's own address and port are not what it sends.
+#[test]
+fn packets_from_the_server_to_itself_are_forged() {
+    let mut recording = Recording::new();
+    recording.say(0, CLIENT, SERVER, INFO);
+    recording.say(10, SERVER, CLIENT, ANSWER);
+    (0..12_000).for_each(|nth| recording.say(333, SERVER, SERVER, &junk(nth)));
+    let found = recording.attacks();
+    is_flood(&found, "flooded_server", SERVER);
+    assert_eq!(found.0[0]["forged"], "yes", "{}", found.0[0]["evidence"]);
+}
+
+/// Joins and challenges make a port a master's: packets of any content toward it flood a master, from the first on. Servers
+/// that returned its challenge are real.
+#[test]
+fn junk_floods_a_master_that_servers_join() {
+    let mut recording = Recording::new();
+    for nth in 0..24_u32 {
+        let server = format!("203.0.113.{}:27015", 20 + nth);
+        recording.say(1_000, &server, MASTER, b"q");
+        let challenge = [b"\xFF\xFF\xFF\xFFs\n", &nth.to_le_bytes()[..]].concat();
+        recording.say(1_000, MASTER, &server, &challenge);
+        let info = format!("0\n\\protocol\\7\\challenge\\{nth}\\players\\0\\max\\8\n");
+        recording.say(1_000, &server, MASTER, info.as_bytes());
+    }
+    recording.flood(MASTER, |nth| [b"9", &junk(nth)[..]].concat());
+    let (_project, file) = Project::of_capture(recording.0.pcap());
+    let found = gamewire(["abuse", "--no-config", "--format", "json", &file]).out;
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let [attack] = &found["attacks"].as_array().unwrap()[..] else { panic!("{found:#}") };
+    let seen = [&attack["seat"], &attack["packets"], &attack["legitimate"]["returned_challenge"]];
+    assert_eq!(seen, [&json!("flooded_master"), &json!(12_000), &json!(24)], "{attack:#}");
+}
+
+/// Bytes that look like answers are of the flood, toward a port that is known to be a server's.
+#[test]
+fn what_looks_like_answers_toward_a_server_is_of_one_flood() {
+    let zeros: fn(u32) -> Vec<u8> = |_| vec![0; 64];
+    let answers: fn(u32) -> Vec<u8> = |_| ANSWER.to_vec();
+    let mixed: fn(u32) -> Vec<u8> = |nth| if nth % 50 == 0 { ANSWER.to_vec() } else { junk(nth) };
+    for bytes in [zeros, answers, mixed] {
+        let mut recording = Recording::new();
+        recording.say(0, CLIENT, SERVER, INFO);
+        recording.say(10, SERVER, CLIENT, ANSWER);
+        recording.flood(SERVER, bytes);
+        let found = recording.attacks();
+        is_flood(&found, "flooded_server", SERVER);
+        assert_eq!(found.0[0]["packets"], 12_000);
+        assert!(!found.1.contains("gets many responses"), "one sentence: {}", found.1);
+        // So many sources that send one packet each are none that exist.
+        assert_eq!(found.0[0]["forged"], "yes", "{}", found.0[0]["evidence"]);
+    }
+}
+
+/// Servers on the other side of a link that are misused against one address: the address is attacked, once.
+#[test]
+fn servers_that_are_misused_across_a_link_are_means() {
+    let (mut capture, victim) = (Capture::new(Link::Ethernet), "198.51.100.80:80");
+    let packet = |nth: u64, from: &str, to: &str, bytes: &[u8]| {
+        let ends = [from, to].map(|end| end.parse::<std::net::SocketAddr>().unwrap().ip());
+        let ip = Ip { ttl: 53, id: 1 + nth as u32 % 60_000, ..Ip::new(ends[0], ends[1]) };
+        ip.packet(protocol::UDP, &Datagram::new(from, to, bytes).bytes())
+    };
+    for nth in 0..4_000_u64 {
+        let server = format!("203.0.113.{}:27015", 10 + nth % 40);
+        let at = START.after(nth * 1_500_000);
+        capture.push(at, &packet(nth, victim, &server, INFO));
+        capture.push(at.after(10_000), &packet(nth, &server, victim, ANSWER));
+    }
+    let (_project, file) = Project::of_capture(capture.pcap());
+    let found = gamewire(["abuse", "--no-config", "--format", "json", &file]).out;
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let [attack] = &found["attacks"].as_array().unwrap()[..] else { panic!("{found:#}") };
+    assert_eq!((&attack["seat"], &attack["targets"]), (&json!("transit"), &json!([victim])));
+    assert_eq!(attack["sources"]["count"], 40);
+    let checked = gamewire(["check", "--no-config", &file]).out;
+    assert!(checked.starts_with("UNDER ATTACK") && checked.contains(victim), "{checked}");
 }

@@ -1,14 +1,20 @@
 //! What tells a flood of a game server's port from its players: packets of any content count, and
 //! traffic that goes both ways is a player's.
 
+use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
+use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
-use crate::kit::{Map, Socket};
+use super::MINUTE;
+use crate::kit::{Map, Socket, Time};
 
 /// Maximum number of addresses per port to which the server sends such packets.
 const PEERS: usize = 1 << 12;
+
+/// Maximum number of pairs of sockets whose packets are counted in both directions.
+const PAIRS: usize = 1 << 14;
 
 /// As many packets in both directions are a player's.
 const PLAYS: u32 = 10;
@@ -58,6 +64,11 @@ pub fn packet_name(bytes: &[u8]) -> &'static str {
     }
 }
 
+/// Whether a packet that is no message asks for something, outside of a connection.
+pub fn asks_for_something(bytes: &[u8]) -> bool {
+    bytes.starts_with(&CONNECTIONLESS)
+}
+
 /// Whether this is more than a port without answers for it gets. `kinds`: the packets toward it, by
 /// [`packet_name`]; `sent`: the number that it sends.
 pub fn is_one_way<'k>(kinds: impl Iterator<Item = (&'k str, u64)>, sent: u64) -> bool {
@@ -95,6 +106,8 @@ pub struct Peers(Map<Socket, Peer>);
 struct Peer {
     sent: u32,
     got: u32,
+    /// Those that came before it was known to play.
+    before: u32,
 }
 
 impl Peers {
@@ -117,12 +130,54 @@ impl Peers {
         plays
     }
 
-    /// A packet comes from there. Returns whether that is a player.
-    pub fn gets(&mut self, from: SocketAddr) -> bool {
-        self.0.get_mut(&Socket(from)).is_some_and(|peer| {
-            peer.got = peer.got.saturating_add(1);
-            peer.plays()
-        })
+    /// A packet comes from there. Returns whether that is a player; with the number of packets that came before this was
+    /// known, once.
+    pub fn gets(&mut self, from: SocketAddr) -> Option<u32> {
+        let peer = self.0.get_mut(&Socket(from))?;
+        peer.got = peer.got.saturating_add(1);
+        if peer.plays() {
+            return Some(std::mem::take(&mut peer.before));
+        }
+        peer.before = peer.before.saturating_add(1);
+        None
+    }
+}
+
+/// Which of the latest pairs of sockets send each other packets. A pair of which only one side was seen gives way to
+/// another: forged sources displace no player.
+#[derive(Clone, Default)]
+pub(super) struct BothWays(Vec<Pair>);
+
+#[derive(Clone, Copy, Default)]
+struct Pair {
+    /// The hash of the two.
+    hash: u32,
+    /// Packets of the lower and of the higher one.
+    sent: [u32; 2],
+    /// The time of the latest.
+    last: Time,
+}
+
+impl BothWays {
+    /// A packet. Returns whether its receiver, as a server, and its sender play.
+    pub(super) fn see(&mut self, from: SocketAddr, to: SocketAddr, now: Time) -> bool {
+        if self.0.is_empty() {
+            self.0 = vec![Pair::default(); PAIRS];
+        }
+        let (pair, side) = if from < to { ((from, to), 0) } else { ((to, from), 1) };
+        let seed = FixedState::with_seed(0x5EC0_0008);
+        let hash = seed.hash_one((Socket(pair.0), Socket(pair.1)));
+        let Some(known) = self.0.get_mut(hash as usize % PAIRS) else { return false };
+        let hash = (hash >> 32) as u32;
+        if known.hash != hash {
+            if known.sent.iter().all(|sent| *sent > 0) && now.since(known.last) < MINUTE {
+                return false;
+            }
+            *known = Pair { hash, ..Pair::default() };
+        }
+        known.last = now;
+        known.sent[side] = known.sent[side].saturating_add(1);
+        Peer { sent: known.sent[1 - side], got: known.sent[side], before: 0 }.plays()
     }
 }
 
@@ -149,8 +204,27 @@ mod tests {
 
     #[test]
     fn who_gets_as_much_as_he_sends_plays() {
-        let peer = |sent, got| Peer { sent, got }.plays();
+        let peer = |sent, got| Peer { sent, got, before: 0 }.plays();
         assert!(peer(10, 10) && peer(100, 1_000) && !peer(9, 100) && !peer(10, 1_000));
+    }
+
+    #[test]
+    fn forged_sources_displace_no_player() {
+        let server = SocketAddr::from(([10, 0, 0, 1], 27015));
+        let player = SocketAddr::from(([10, 0, 0, 2], 50_000));
+        let (mut pairs, now) = (BothWays::default(), Time(0));
+        (0..PLAYS)
+            .for_each(|_| _ = (pairs.see(player, server, now), pairs.see(server, player, now)));
+        for n in 0..100_000_u32 {
+            assert!(!pairs.see((n.to_be_bytes(), 1).into(), server, now));
+        }
+        assert!(pairs.see(player, server, now));
+        // After a minute, others take the place.
+        for n in 0..400_000_u32 {
+            pairs.see((n.to_be_bytes(), 1).into(), server, Time(2 * MINUTE));
+        }
+        assert!(!pairs.see(player, server, Time(2 * MINUTE)));
+        assert_eq!(pairs.0.len(), PAIRS);
     }
 
     #[test]
@@ -161,9 +235,15 @@ mod tests {
         assert_eq!((one.0.len(), room), (PEERS, 10));
         (0..10_000).for_each(|n| _ = other.sends(address(n), &mut room));
         assert_eq!((other.0.len(), room), (10, 0));
-        // Known ones need none.
-        (0..PLAYS).for_each(|_| _ = (other.gets(address(9)), other.sends(address(9), &mut room)));
-        assert!(other.gets(address(9)) && !other.gets(address(10)));
+        // Known ones need none. What came before the tenth packet is told once.
+        let gets = |_| {
+            let before = other.gets(address(9));
+            other.sends(address(9), &mut room);
+            before
+        };
+        let told = Vec::from_iter((0..=PLAYS).map(gets));
+        assert_eq!(told[8..], [None, Some(9), Some(0)]);
+        assert_eq!(other.gets(address(10)), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use super::Basis;
-use super::game_port::{Peers, is_one_way, may_be_players, packet_name};
+use super::game_port::{BothWays, asks_for_something, is_one_way, may_be_players, packet_name};
 use super::load::{BUCKETS, GroupRoom, LoadTerms, Rate, add_count, earlier};
 use super::sources::SourceSample;
 use crate::kit::{Map, Name, Payload, Socket};
@@ -30,6 +30,9 @@ const PORTS: usize = 1 << 12;
 pub(super) struct OtherPackets {
     #[serde(skip)]
     balances: Vec<Balance>,
+    /// Who plays, also at ports that are not looked at yet.
+    #[serde(skip)]
+    both_ways: BothWays,
     pub(super) ports: Map<Socket, PortLoad>,
 }
 
@@ -38,6 +41,8 @@ pub(super) struct OtherPackets {
 struct Balance {
     window: i64,
     packets: u32,
+    /// Packets that ask for something: what it sends does not make these fewer.
+    asking: u32,
 }
 
 /// What a port gets.
@@ -49,8 +54,6 @@ pub(super) struct PortLoad {
     pub(super) sent: u64,
     pub(super) sources: SourceSample,
     pub(super) rate: Rate,
-    /// Those that play: their packets are not counted.
-    peers: Peers,
 }
 
 impl OtherPackets {
@@ -61,21 +64,29 @@ impl OtherPackets {
         settings: &LoadTerms,
         room: &mut GroupRoom,
     ) -> bool {
+        // Nothing sends packets to itself: such a packet is forged.
+        let is_own = payload.from == payload.to;
+        let is_of_game = !is_own && !asks_for_something(payload.bytes);
+        let plays = is_of_game && self.both_ways.see(payload.from, payload.to, payload.time);
         if !self.ports.is_empty() {
-            if let Some(port) = self.ports.get_mut(&Socket(payload.from)) {
-                port.sends(payload.to, room);
+            if !is_own && let Some(port) = self.ports.get_mut(&Socket(payload.from)) {
+                port.sent += u64::from(!plays);
             }
             if let Some(port) = self.ports.get_mut(&Socket(payload.to)) {
-                return port.gets(payload, 1, settings, room);
+                return plays || port.gets(payload, 1, settings, room);
             }
         }
         let window = payload.time.0.div_euclid(settings.bucket * BUCKETS as i64);
         if self.balances.is_empty() {
             self.balances = vec![Balance::default(); BALANCES];
         }
-        self.balance(payload.from, window, |packets| packets.saturating_sub(1));
-        let more = self.balance(payload.to, window, |packets| packets.saturating_add(1));
-        if more < NOTICED {
+        if !is_own && let Some(sender) = self.balance(payload.from, window) {
+            sender.packets = sender.packets.saturating_sub(1);
+        }
+        let Some(more) = self.balance(payload.to, window).map(|it| it.gets(payload.bytes)) else {
+            return true;
+        };
+        if plays || more < NOTICED {
             return true;
         }
         self.ports.len() < PORTS && {
@@ -85,25 +96,27 @@ impl OtherPackets {
         }
     }
 
-    /// Changes the balance of a port. Returns it.
-    fn balance(&mut self, port: SocketAddr, window: i64, change: impl Fn(u32) -> u32) -> u32 {
+    /// The balance of a port in this window.
+    fn balance(&mut self, port: SocketAddr, window: i64) -> Option<&mut Balance> {
         let hash = FixedState::with_seed(0x5EC0_0007).hash_one(Socket(port));
-        let Some(balance) = self.balances.get_mut(hash as usize % BALANCES) else { return 0 };
+        let balance = self.balances.get_mut(hash as usize % BALANCES)?;
         if balance.window != window {
-            *balance = Balance { window, packets: 0 };
+            *balance = Balance { window, ..Balance::default() };
         }
-        balance.packets = change(balance.packets);
-        balance.packets
+        Some(balance)
+    }
+}
+
+impl Balance {
+    /// The port gets a packet. Returns how many more of them it got than it answered.
+    fn gets(&mut self, bytes: &[u8]) -> u32 {
+        self.packets = self.packets.saturating_add(1);
+        self.asking = self.asking.saturating_add(u32::from(asks_for_something(bytes)));
+        self.packets.max(self.asking)
     }
 }
 
 impl PortLoad {
-    fn sends(&mut self, to: SocketAddr, room: &mut GroupRoom) {
-        if !self.peers.sends(to, &mut room.sources) {
-            self.sent += 1;
-        }
-    }
-
     /// It gets a packet, which stands for this many. Returns whether there was room.
     fn gets(
         &mut self,
@@ -112,9 +125,6 @@ impl PortLoad {
         settings: &LoadTerms,
         room: &mut GroupRoom,
     ) -> bool {
-        if self.peers.gets(payload.from) {
-            return true;
-        }
         add_count(&mut self.kinds, Name(packet_name(payload.bytes)), times.into());
         let before = self.sources.len();
         if let Some(source) = self.sources.entry(payload.from.ip(), payload.time, room.sources == 0)

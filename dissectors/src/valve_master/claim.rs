@@ -44,6 +44,16 @@ const fn weak(so: bool) -> Claim {
     if so { Claim::Weak } else { Claim::No }
 }
 
+/// The challenge that an info string returns.
+pub(super) fn returned(bytes: &[u8]) -> Option<u32> {
+    const KEY: &[u8] = b"\\challenge\\";
+    let at = bytes.windows(KEY.len()).position(|it| it == KEY)?;
+    let value =
+        bytes.get(at + KEY.len()..)?.split(|byte| matches!(byte, b'\\' | b'\n' | 0)).next()?;
+    // Some servers write it as a signed number.
+    std::str::from_utf8(value).ok()?.parse::<i64>().ok().map(|number| number as u32)
+}
+
 /// A join, or a query from 0.0.0.0:0, needs no earlier message.
 pub(super) fn opens(bytes: &[u8]) -> bool {
     match bytes {
@@ -208,6 +218,15 @@ mod tests {
             let claims = [NONE, FROM, TO, KNOWN].map(|hint| claim(bytes, hint));
             assert_eq!(claims, [Claim::No, Claim::No, Claim::No, Claim::Weak], "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn the_challenge_of_an_info_string_is_read() {
+        let info = b"0\n\\protocol\\7\\challenge\\305419896\\players\\0\n";
+        assert_eq!(returned(info), Some(305_419_896));
+        assert_eq!(returned(b"0\n\\challenge\\-2"), Some(u32::MAX - 1));
+        assert_eq!(returned(b"0\n\\challenge\\x\\"), None);
+        assert_eq!(returned(b"0\n\\players\\0"), None);
     }
 
     #[test]

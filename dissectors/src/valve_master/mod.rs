@@ -153,7 +153,15 @@ impl Protocol for ValveMaster {
             }
             [0xFF, 0xFF, 0xFF, 0xFF, b'f'] => Some(Outline::of(&messages::REPLY)),
             _ if claim::is_join(bytes) => Some(Outline::of(&messages::JOIN)),
-            [b'0', b'\n' | b'\\', ..] => Some(Outline::of(&messages::CHALLENGE_RESPONSE)),
+            // What the server itself sent comes before the challenge.
+            [0xFF, 0xFF, 0xFF, 0xFF, b's', b'\n', .., a, b, c, d] if bytes.len() >= 10 => {
+                let challenge = Some(u32::from_le_bytes([*a, *b, *c, *d]));
+                Some(Outline { challenge, ..Outline::of(&messages::CHALLENGE) })
+            }
+            [b'0', b'\n' | b'\\', ..] => {
+                let challenge = claim::returned(bytes);
+                Some(Outline { challenge, ..Outline::of(&messages::CHALLENGE_RESPONSE) })
+            }
             [b'b', ..] => Some(Outline::of(&messages::QUIT)),
             _ => None,
         }

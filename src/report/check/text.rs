@@ -103,11 +103,9 @@ impl Headline<'_> {
     fn write(&self, style: &Style, out: &mut String) {
         let Headline { status, subject, requests, .. } = *self;
         let is_attacked = !self.attacks.is_empty();
-        let word = match status {
-            status if status == RuleStatus::Fail || !is_attacked => {
-                status.name().replace('_', " ").to_uppercase()
-            }
-            _ => "UNDER ATTACK".to_owned(),
+        let word = match is_attacked {
+            true => "UNDER ATTACK".to_owned(),
+            false => status.name().replace('_', " ").to_uppercase(),
         };
         let tone = tone_of(if is_attacked { RuleStatus::Fail } else { status });
         let mut line = format!("{subject}: ");

@@ -53,8 +53,9 @@ fn block(report: &AbuseReport<'_>, attack: &Attack) -> Markup {
 }
 
 fn filter(report: &AbuseReport<'_>, firewall: Firewall) -> String {
-    let mut text = Vec::new();
-    report.rules(firewall, &mut RuleNames::default(), &mut text);
+    let (mut text, mut names) = (Vec::new(), RuleNames::default());
+    report.rules(firewall, &mut names, &mut text);
+    text.extend_from_slice(names.end(firewall).as_bytes());
     escaped_lines(&String::from_utf8_lossy(&text))
 }
 

@@ -337,7 +337,7 @@ impl Session {
             Datagrams::Only => return context.pass(shard, &key, outcome, recorder),
             Datagrams::Beside => {
                 if let Outcome::Udp(datagram) = outcome {
-                    context.pass_datagram((shard, true), &key, datagram, recorder);
+                    context.pass_datagram(shard, &key, datagram, recorder);
                 }
             }
         }

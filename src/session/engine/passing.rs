@@ -24,7 +24,7 @@ impl PacketContext {
     ) {
         self.headers.clear();
         match outcome {
-            Outcome::Udp(datagram) => self.pass_datagram((shard, false), key, datagram, recorder),
+            Outcome::Udp(datagram) => self.pass_datagram(shard, key, datagram, recorder),
             Outcome::Icmp(error) if key.transport == Transport::Udp => {
                 self.pass_error(key, error, recorder);
             }
@@ -32,10 +32,10 @@ impl PacketContext {
         }
     }
 
-    /// A datagram; a duplicate only `with_copies`.
+    /// A datagram, unless it is a duplicate.
     pub(super) fn pass_datagram<F: FieldSink>(
         &self,
-        (shard, with_copies): (&mut Shard, bool),
+        shard: &mut Shard,
         key: &FlowKey,
         datagram: &Datagram<'_>,
         recorder: &mut Recorder<F>,
@@ -43,9 +43,9 @@ impl PacketContext {
         let (payload, identification) = (&datagram.payload, identification(datagram.headers.ipv4));
         // A duplicate was sent once.
         let (frame, time) = (self.frame, self.now);
-        let hash = shard.recent.hash(payload.bytes);
+        let hash = shard.passed.hash(payload.bytes);
         let sent = SentDatagram { key, bytes: payload.bytes, hash, identification, frame, time };
-        if !with_copies && payload.is_whole() && shard.recent.is_copy(&sent) {
+        if payload.is_whole() && shard.passed.is_copy(&sent) {
             return;
         }
         let headers = DatagramHeaders {

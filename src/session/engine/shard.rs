@@ -58,6 +58,8 @@ pub(super) struct Shard {
     /// The ports that its flows use: a datagram between other ports needs no lookup.
     ports: Box<Ports>,
     pub(super) recent: RecentDatagrams,
+    /// Those that were passed on as single datagrams, of any protocol.
+    pub(super) passed: RecentDatagrams,
     /// The hosts that it has seen.
     pub(super) heard: OtherHosts,
     /// Packets without a message.
@@ -89,6 +91,7 @@ impl Shard {
             incomplete: Incomplete::default(),
             ports: Box::default(),
             recent: RecentDatagrams::default(),
+            passed: RecentDatagrams::default(),
             heard: OtherHosts::default(),
             pairs: OtherPairs::default(),
             cut: CutPackets::default(),

@@ -1,0 +1,65 @@
+//! What was looked at for attacks, where there is none.
+
+use std::cmp::Reverse;
+use std::net::{IpAddr, SocketAddr};
+
+use super::Abuse;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// What was looked at for attacks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SeenTraffic {
+    /// Packets of game servers, of masters, and of those that get responses without a request.
+    pub packets: u64,
+    /// The target with the highest rate within the window of a flood, in packets per second.
+    pub highest: Option<(SocketAddr, f64)>,
+    /// Why this rate is no attack, if it is that of a flood.
+    pub innocent: Option<&'static str>,
+    /// The rate that makes a flood, in packets per second.
+    pub threshold: f64,
+    /// The window of a flood, in seconds.
+    pub seconds: f64,
+    /// Packets toward this game server are a flood, or of players: nothing that it sends was recorded.
+    pub one_way: Option<SocketAddr>,
+    /// Responses to this address are an attack, or asked for: no request was recorded.
+    pub one_way_client: Option<IpAddr>,
+}
+
+/// Why so many packets are no attack.
+const PROVEN: &str = "but they are of clients that return challenges or go on as clients do";
+const ANSWERED: &str = "but they go both ways, as players' do";
+
+impl Abuse {
+    /// What was looked at for attacks.
+    pub fn seen(&self) -> SeenTraffic {
+        let proven = |target, at| (self.most_of_flood(target), at, Some(PROVEN));
+        let servers = self.servers.iter().map(|(at, target)| proven(target, at.0));
+        let ports = self.ports.iter();
+        let ports =
+            ports.map(|(at, port)| (self.most_of_flood(&port.target), at.0, Some(ANSWERED)));
+        let masters = self.masters.iter().map(|(at, target)| proven(target, at.0));
+        let victims = self.victims.iter();
+        let victims = victims.map(|(host, target)| {
+            (self.most_of_flood(target), SocketAddr::new(*host, target.port), None)
+        });
+        let rates = servers.chain(ports).chain(masters).chain(victims);
+        let highest = rates.max_by_key(|(most, at, _)| (*most, Reverse(*at)));
+        let seconds = self.thresholds().flood_window as f64 / SECOND as f64;
+        let one_way = self.ports.iter().filter(|(_, port)| self.is_as_much(port));
+        let one_way = one_way.filter(|(at, port)| self.may_be_players(at.0, port));
+        let one_way = one_way.map(|(at, _)| at.0).min();
+        let clients = self.victims.iter().filter(|(_, victim)| self.gets_many(victim));
+        let clients = clients.filter(|(_, victim)| self.may_have_asked(victim));
+        let is_flood = |most: &u64| *most >= self.thresholds().flood() && one_way.is_none();
+        SeenTraffic {
+            one_way_client: clients.map(|(address, _)| *address).min(),
+            one_way,
+            packets: self.read,
+            innocent: highest.filter(|(most, ..)| is_flood(most)).and_then(|(.., why)| why),
+            highest: highest.map(|(most, at, _)| (at, most as f64 / seconds)),
+            threshold: self.thresholds().flood_rate.into(),
+            seconds,
+        }
+    }
+}
