@@ -14,14 +14,13 @@ mod tally;
 mod traffic;
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, SocketAddr};
 
 use dissectors::catalogue;
 use dissectors::kit::{
     Counts, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleCounts,
     RuleResults, Settings, Severity, Side, Sink, Verdict,
 };
-use dissectors::ledger::{AttackOn, Ledger, LedgerSettings, seems_lossy};
+use dissectors::ledger::{AttackOn, Ledger, LedgerSettings, Listed, seems_lossy};
 use dissectors::net_rules::{NET009, NET011};
 
 use crate::capture::Packets;
@@ -80,21 +79,24 @@ pub fn check(
     checker.outcome(Vec::new(), &mut totals)
 }
 
-/// The attacks of a capture.
-#[derive(Clone, Debug, Default)]
-pub struct Attacked {
-    /// A sentence each.
-    pub sentences: Vec<String>,
-    /// The attacked hosts.
-    pub hosts: BTreeSet<IpAddr>,
-    /// The ports, and with port 0 the hosts, of which it is known whether they are attacked.
-    pub judged: BTreeSet<SocketAddr>,
-}
-
 /// The settings for rules that span flows, with this limit on remembered items.
 pub fn ledger_settings(settings: &Settings, remembered: usize) -> LedgerSettings {
     // Before they are sorted, challenges take up to twice the memory.
     LedgerSettings::of(settings, remembered / 2)
+}
+
+/// The attacks that the traffic of servers proves, a sentence each. `known`: servers, whether they are asked or not.
+pub fn attacks(
+    traffic: &Traffic,
+    ledger_settings: LedgerSettings,
+    known: impl Iterator<Item = Listed>,
+) -> Vec<String> {
+    let is_heard = |server| traffic.requests.is_heard(server);
+    let mut ledger = Ledger::new(ledger_settings);
+    known.for_each(|server| ledger.knows(server));
+    let breaches = ledger.review(traffic.loads.clone(), is_heard).breaches;
+    let attacks = Vec::from_iter(breaches.filter_map(|breach| breach.attack));
+    outcome::sentences(attacks.iter())
 }
 
 /// Checks the events of a capture, where a program reads the packets itself.
@@ -117,8 +119,6 @@ pub struct Checker {
     results: RuleResults,
     /// State across flows.
     ledger: Ledger,
-    /// The attacks in the capture; `None`: the rules say which traffic is one.
-    attacked: Option<Attacked>,
     ledger_settings: LedgerSettings,
     selection: Selection,
     found: Vec<ReportedFinding>,
@@ -146,7 +146,6 @@ impl Checker {
         Checker {
             results: if selection.weighs_each() { results.keeping_all() } else { results },
             ledger: Ledger::new(ledger_settings),
-            attacked: None,
             ledger_settings,
             baselined: selection.baseline.clone().map(Baselined::new),
             selection,
@@ -159,11 +158,6 @@ impl Checker {
             cut: false,
             dropped: false,
         }
-    }
-
-    /// With the attacks that the whole capture shows: no rule says that there is another one.
-    pub fn with_attacks(self, attacked: Attacked) -> Checker {
-        Checker { attacked: Some(attacked), ..self }
     }
 
     /// The events that a checker needs.
@@ -293,7 +287,6 @@ impl Checker {
             lacking: lacking.map(|there| (capture, there)).into_iter().collect(),
             left_out: self.left_out,
             baselined: self.baselined,
-            attacks: self.attacked.map(|attacked| attacked.sentences),
         }
     }
 

@@ -100,8 +100,6 @@ pub struct Outcome {
     pub left_out: u64,
     /// The known findings of the captures, if there is a baseline.
     pub baselined: Option<Baselined>,
-    /// The attacks of the whole capture, a sentence each; `None`: those that findings prove.
-    pub attacks: Option<Vec<String>>,
 }
 
 /// The reported ones among some findings, the most severe first.
@@ -119,11 +117,8 @@ pub(super) fn sentences<'a>(attacks: impl Iterator<Item = &'a AttackOn>) -> Vec<
 }
 
 impl Outcome {
-    /// The attacks, a sentence each.
+    /// The attacks that findings prove, a sentence each.
     pub fn attacks(&self) -> Vec<String> {
-        if let Some(attacks) = &self.attacks {
-            return attacks.clone();
-        }
         let proven = self.findings.iter().filter(|found| found.verdict == Verdict::Fail);
         sentences(proven.filter_map(|found| found.attack.as_ref()))
     }
@@ -140,11 +135,6 @@ impl Outcome {
             sum.requests.add(other.requests);
             sum.left_out += other.left_out;
             sum.lacking.extend(other.lacking);
-            if let (Some(attacks), Some(more)) = (&mut sum.attacks, other.attacks) {
-                attacks.extend(more);
-                attacks.sort();
-                attacks.dedup();
-            }
             for (rule, more) in sum.rules.iter_mut().zip(other.rules) {
                 rule.counts.add(more.counts);
                 rule.in_baseline += more.in_baseline;

@@ -3,11 +3,10 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::abuse_rules::{SEC005, SEC007};
 use dissectors::kit::{
     Code, Evidence, FlowFacts, Map, Mark, Role, Rule, SeenMessage, Side, Sink, Span, Time, Verdict,
 };
-use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger};
+use dissectors::ledger::{CrossFlowBreach, KeptRule, Ledger};
 use dissectors::net_rules::{NET001, NET010, NET011, NET012, NET014};
 
 use super::Checker;
@@ -36,7 +35,6 @@ impl Checker {
         }
         for breach in review.breaches {
             let CrossFlowBreach { rule, basis, of_flow, .. } = breach;
-            let evidence = self.unless_no_attack(&breach);
             let mut context = FlowContext::outside(read.digits);
             let SeenMessage { mark, from, to } = basis.seen;
             context.protocol = protocol_of(rule);
@@ -57,9 +55,9 @@ impl Checker {
                 continue;
             }
             self.results.evidence(Evidence { lossy, ..Evidence::default() });
-            if !self.leaves_out(rule, evidence, mark.side, &context) {
+            if !self.leaves_out(rule, breach.evidence, mark.side, &context) {
                 let detail = || breach.detail.to_string();
-                self.results.recalled(rule, false, evidence, &mark, detail);
+                self.results.recalled(rule, false, breach.evidence, &mark, detail);
                 self.take(&context, breach.attack.as_ref());
             }
         }
@@ -74,27 +72,6 @@ impl Checker {
             }
         }
         review.orphans
-    }
-
-    /// The evidence of a breach. Packets that more of the capture shows to be players', or asked for, prove nothing.
-    fn unless_no_attack(&mut self, breach: &CrossFlowBreach) -> Evidence {
-        let target = breach.basis.seen.to;
-        let judged = match breach.rule.code {
-            code if code == SEC007.code => target,
-            code if code == SEC005.code && breach.is_of_victim() => SocketAddr::new(target.ip(), 0),
-            _ => return breach.evidence,
-        };
-        let Some(attacked) = &mut self.attacked else { return breach.evidence };
-        if attacked.hosts.contains(&target.ip()) {
-            return breach.evidence;
-        }
-        if !attacked.judged.contains(&judged) {
-            // Only streams show that this is a server.
-            let sentence = breach.attack.as_ref().and_then(AttackOn::sentence);
-            attacked.sentences.extend(sentence);
-            return breach.evidence;
-        }
-        Evidence { lost: true, ..breach.evidence }
     }
 
     /// Responses without requests show that the recorder lost packets, and did not say so.

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use dissectors::abuse_rules::{SEC005, SEC006, SEC007};
 use dissectors::catalogue;
 use dissectors::kit::{Role, Rule, Severities, Severity};
 
@@ -39,12 +38,6 @@ impl Selection {
     pub fn has(&self, rule: &Rule) -> bool {
         (self.select.is_empty() || self.select.iter().any(|other| other.code == rule.code))
             && !self.ignores.have_all_of(rule)
-    }
-
-    /// Whether it selects the rules about attacks, for all parties: then those of the whole capture are named.
-    pub fn is_all(&self) -> bool {
-        let has_all_rules = [&SEC005, &SEC006, &SEC007].iter().all(|rule| self.has(rule));
-        has_all_rules && !self.asks_who() && self.filter.is_none() && self.baseline.is_none()
     }
 
     /// Whether a rule must be exercised.

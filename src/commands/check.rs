@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,15 +10,13 @@ use dissectors::kit::{Severity, Verdict};
 use dissectors::ledger::LedgerSettings;
 
 use crate::Terminal;
-use crate::abuse::{Abuse, sentences};
 use crate::capture;
 use crate::check::{
-    self, Attacked, Baseline, BaselineError, Checker, FailOn, Fingerprint, Ignore, Outcome,
-    RuleOutcome, Selection,
+    self, Baseline, BaselineError, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome,
+    Selection,
 };
 use crate::cli::{CheckArgs, CheckFormat, FilterArgs};
 use crate::commands::consumer::Consumer;
-use crate::commands::diagnose::NewAbuse;
 use crate::commands::outputs;
 use crate::commands::read::read;
 use crate::commands::record::Recording;
@@ -66,8 +63,6 @@ pub fn run(
         config: config.name(),
         ledger_settings,
         checker,
-        abuse: None,
-        new_abuse: NewAbuse::new(&args.input, &config),
         names,
         terminal,
         found: false,
@@ -264,9 +259,6 @@ struct CheckConsumer<'a> {
     /// Limits of state across flows.
     ledger_settings: LedgerSettings,
     checker: Checker,
-    /// What finds attacks, and what it begins with.
-    abuse: Option<Abuse>,
-    new_abuse: NewAbuse,
     /// The names of the current capture, or of all that are merged.
     names: Vec<String>,
     terminal: Terminal<'a>,
@@ -304,10 +296,6 @@ struct CheckConsumer<'a> {
 impl Consumer for CheckConsumer<'_> {
     fn needs(&self) -> Needs {
         let needs = Checker::needs(&self.selection, &self.ledger_settings);
-        let needs = match self.selection.is_all() {
-            true => needs.and(Abuse::needs()),
-            false => needs,
-        };
         match self.selection.filter {
             // Whether any message matches, those without findings show, too.
             Some(_) => Needs { messages: Messages::All, ..needs },
@@ -323,7 +311,6 @@ impl Consumer for CheckConsumer<'_> {
         }
         self.checker =
             Checker::new(self.selection.clone(), self.ledger_settings, self.demands.complete);
-        self.abuse = self.selection.is_all().then(|| self.new_abuse.abuse());
         Ok(())
     }
 
@@ -345,9 +332,6 @@ impl Consumer for CheckConsumer<'_> {
         if let (Event::Message(message), false) = (event, self.has_selected) {
             let filter = self.selection.filter.as_ref();
             self.has_selected = filter.is_none_or(|filter| message.is_wanted(filter));
-        }
-        if let (Event::Datagram(_) | Event::Icmp(_), Some(abuse)) = (event, &mut self.abuse) {
-            abuse.event(event);
         }
         self.checker.event(event);
         Ok(())
@@ -397,10 +381,6 @@ impl Consumer for CheckConsumer<'_> {
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
         let empty = Checker::new(Selection::default(), self.ledger_settings, false);
         let checker = std::mem::replace(&mut self.checker, empty);
-        let checker = match self.abuse.take().filter(|abuse| abuse.omitted().is_nothing()) {
-            Some(abuse) => checker.with_attacks(attacked(&abuse)),
-            None => checker,
-        };
         let outcome = checker.outcome(self.names.clone(), read);
         self.lacks |= !outcome.lacking.is_empty();
         self.lacking = outcome.lacking.first().map(|(_, holds)| holds.clone());
@@ -425,17 +405,6 @@ impl Consumer for CheckConsumer<'_> {
         }
         self.out.write_all(lines.as_bytes())?;
         self.out.flush()
-    }
-}
-
-/// The attacks of a capture.
-fn attacked(abuse: &Abuse) -> Attacked {
-    let attacks = abuse.attacks();
-    let targets = attacks.iter().flat_map(|attack| &attack.targets);
-    Attacked {
-        hosts: targets.map(SocketAddr::ip).collect(),
-        sentences: sentences(&attacks),
-        judged: abuse.judged().collect(),
     }
 }
 

@@ -52,32 +52,6 @@ pub fn run(
     }
 }
 
-/// What finding attacks begins with.
-pub(super) struct NewAbuse {
-    /// Memory limit for the state of a capture.
-    bytes: usize,
-    ledger_settings: LedgerSettings,
-    identifier: Identifier,
-}
-
-impl NewAbuse {
-    /// As the command line says, or else the configuration.
-    pub(super) fn new(input: &cli::InputArgs, config: &Config) -> NewAbuse {
-        let limits = input.limits();
-        NewAbuse {
-            bytes: limits.flow_bytes / 16,
-            ledger_settings: check::ledger_settings(&config.settings, limits.protocols.remembered),
-            identifier: identifier(input, config),
-        }
-    }
-
-    /// For the next capture.
-    pub(super) fn abuse(&self) -> Abuse {
-        let setting = AbuseSetting::usual(self.ledger_settings);
-        Abuse::new(self.bytes, setting, self.identifier.clone())
-    }
-}
-
 /// What a diagnosis begins with.
 pub(super) struct DiagnosisSetting {
     /// Memory limit for the state of a capture.
@@ -87,7 +61,7 @@ pub(super) struct DiagnosisSetting {
     complete: bool,
     /// They are of what gamewire asked by itself.
     of_probe: Option<cli::OfProbe>,
-    abuse: NewAbuse,
+    identifier: Identifier,
 }
 
 impl DiagnosisSetting {
@@ -103,7 +77,7 @@ impl DiagnosisSetting {
             ledger_settings: check::ledger_settings(&config.settings, limits.protocols.remembered),
             complete: complete.unwrap_or(config.complete),
             of_probe: None,
-            abuse: NewAbuse::new(input, config),
+            identifier: identifier(input, config),
         }
     }
 
@@ -114,8 +88,10 @@ impl DiagnosisSetting {
 
     /// Of the next capture.
     pub(super) fn diagnosis(&self) -> Diagnosis {
+        let setting = AbuseSetting::usual(self.ledger_settings);
+        let abuse = Abuse::new(self.bytes / 4, setting, self.identifier.clone());
         let diagnosis = Diagnosis::new(self.bytes / 4 * 3, self.ledger_settings, self.complete);
-        let diagnosis = diagnosis.with_attacks(self.abuse.abuse());
+        let diagnosis = diagnosis.with_attacks(abuse);
         match self.of_probe {
             Some(probe) => diagnosis.of_probe(probe.master),
             None => diagnosis,

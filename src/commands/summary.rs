@@ -6,11 +6,9 @@ use std::time::Duration;
 use dissectors::ledger::LedgerSettings;
 
 use crate::Terminal;
-use crate::abuse::{Abuse, sentences};
 use crate::check;
 use crate::cli::{self, SummaryFormat};
 use crate::commands::consumer::Consumer;
-use crate::commands::diagnose::NewAbuse;
 use crate::commands::read::read;
 use crate::commands::{Failure, files_of, text_style};
 use crate::report::paint::TextStyle;
@@ -46,8 +44,6 @@ pub fn run(
         bytes,
         filtered,
         summary: Summary::new(bytes, filtered),
-        abuse: None,
-        new_abuse: NewAbuse::new(&args.input, &config),
         ledger_settings: check::ledger_settings(
             &config.settings,
             args.input.limits().protocols.remembered,
@@ -70,9 +66,6 @@ struct SummaryConsumer<'w> {
     /// Only some messages are selected.
     filtered: bool,
     summary: Summary,
-    /// What finds attacks, unless only some messages are selected; what it begins with.
-    abuse: Option<Abuse>,
-    new_abuse: NewAbuse,
     /// The thresholds of attacks.
     ledger_settings: LedgerSettings,
     style: TextStyle,
@@ -89,20 +82,15 @@ impl Consumer for SummaryConsumer<'_> {
     fn needs(&self) -> Needs {
         // With some of the messages, it is unknown how many there were.
         let traffic = (!self.filtered).then_some(self.ledger_settings.most);
-        let needs = Needs { traffic, ..Summary::needs(self.filtered) };
-        if self.filtered { needs } else { needs.and(Abuse::needs()) }
+        Needs { traffic, ..Summary::needs(self.filtered) }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.capture = name.map(str::to_owned);
-        self.abuse = (!self.filtered).then(|| self.new_abuse.abuse());
         Ok(())
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        if let (Event::Datagram(_) | Event::Icmp(_), Some(abuse)) = (event, &mut self.abuse) {
-            abuse.event(event);
-        }
         self.summary.event(event);
         Ok(())
     }
@@ -121,7 +109,10 @@ impl Consumer for SummaryConsumer<'_> {
     /// Open flows count as if they had ended.
     fn so_far(&mut self, decoder: &mut Decoder) -> io::Result<()> {
         let mut summary = self.summary.clone();
-        let read = decoder.so_far(|row| summary.flow(row));
+        let mut read = decoder.so_far(|row| summary.flow(row));
+        if let Some(traffic) = decoder.traffic() {
+            read.traffic.loads = traffic.loads.clone();
+        }
         if self.is_in_place() {
             self.out.write_all(ABOVE)?;
             self.has_begun = false;
@@ -161,7 +152,7 @@ impl SummaryConsumer<'_> {
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();
-        let attacks = self.abuse.as_ref().map_or_else(Vec::new, |it| sentences(&it.attacks()));
+        let attacks = check::attacks(&read.traffic, self.ledger_settings, summary.known_servers());
         let report = SummaryReport::new(summary, read, capture, shown);
         let mut report = report.with_attacks(attacks);
         let mut bytes = Vec::new();

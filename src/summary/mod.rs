@@ -17,6 +17,7 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{Host, Purpose, Role, Set, Socket, Transport};
+use dissectors::ledger::{Listed, listed};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::FlowRow;
@@ -60,6 +61,13 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The servers that are asked, join a master or are listed.
+    pub fn known_servers(&self) -> impl Iterator<Item = Listed> {
+        let servers = self.servers.seen().map(|(Socket(server), _)| listed(server));
+        let lists = self.masters.seen().flat_map(|(_, master)| &master.listed);
+        servers.chain(lists.map(|server| server.to_ne_bytes()))
+    }
+
     /// Empty tables with this memory limit in bytes. `filtered`: only messages that match a filter are
     /// passed, and only their flows count.
     pub fn new(bytes: usize, filtered: bool) -> Summary {

@@ -1,7 +1,7 @@
 //! Many clients of one server that ask as clients do are no attack, however fast they are together; and answers to
 //! requests that were not recorded are none.
 
-use captures::wire::{Capture, Datagram, Link, START, Time};
+use captures::wire::{Capture, Datagram, Link, START};
 use serde_json::Value;
 
 use crate::support::gamewire;
@@ -42,13 +42,7 @@ fn run(command: &str, file: &str) -> String {
 fn clients_that_return_their_challenges_are_no_attack_however_many_they_are() {
     for returns in [true, false] {
         let (_project, file) = Project::of_capture(crowd(returns).pcap());
-        let found = run("abuse", &file);
-        assert_eq!(found.starts_with("no attack"), returns);
-        assert_eq!(
-            found.contains("they are of clients that return challenges"),
-            returns,
-            "{found}"
-        );
+        assert_eq!(run("abuse", &file).starts_with("no attack"), returns);
         let checked = run("check", &file);
         // The rule says so, whoever asks; and no single client is at fault.
         let rule = |code: &str| checked.lines().find(|line| line.starts_with(code)).unwrap();
@@ -105,78 +99,6 @@ fn answers_without_requests_prove_nothing_where_no_request_was_recorded() {
     }
 }
 
-/// A client got answers of servers that it asked before the capture began; it asks others later.
-#[test]
-fn answers_to_what_was_asked_before_the_capture_are_no_reflection() {
-    for asks_later in [true, false] {
-        let (mut capture, client) = (Capture::new(Link::Ethernet), "198.51.100.7:50000");
-        for nth in 0..190_u64 {
-            let server = format!("203.0.113.{}:27015", 10 + nth);
-            let at = START.after_ms(nth);
-            if nth >= 150 {
-                capture.push(at, &Datagram::new(client, &server, INFO).packet());
-            }
-            if asks_later || nth < 150 {
-                let answer = Datagram::new(&server, client, ANSWER);
-                capture.push(at.after(900_000), &answer.packet());
-            }
-        }
-        let capture = if asks_later { capture } else { answers(150, 1, true) };
-        let (_project, file) = Project::of_capture(capture.pcap());
-        let found = run("abuse", &file);
-        assert_eq!(found.starts_with("no attack"), asks_later, "{found}");
-        let checked = run("check", &file);
-        assert_eq!(checked.contains("UNDER ATTACK"), !asks_later, "{checked}");
-        let rule = checked.lines().find(|line| line.starts_with("SEC005"));
-        assert_eq!(rule.is_some_and(|rule| rule.contains(" fail ")), !asks_later, "{checked}");
-    }
-}
-
-/// An address whose game traffic was recorded would have been seen to ask.
-#[test]
-fn game_traffic_shows_that_a_direction_was_recorded() {
-    let mut capture = answers(60, 3, false);
-    for nth in 0..20_u64 {
-        let (player, other) = ("198.51.100.7:3074", "203.0.114.9:3659");
-        for (from, to) in [(player, other), (other, player)] {
-            let at = START.after(600_000_000 + nth * 30_000_000);
-            capture.push(at, &Datagram::new(from, to, &[5, nth as u8, 7, 9]).packet());
-        }
-    }
-    let (_project, file) = Project::of_capture(capture.pcap());
-    assert!(run("abuse", &file).contains("198.51.100.7 gets responses"), "{}", run("abuse", &file));
-    assert!(run("check", &file).starts_with("UNDER ATTACK"));
-    assert!(run("summary", &file).contains("Under attack: 198.51.100.7 gets many responses"));
-}
-
-/// Players whose game traffic went both ways play on while the server is silent.
-#[test]
-fn players_of_a_server_that_pauses_are_no_flood() {
-    let mut capture = Capture::new(Link::Ethernet);
-    let say = |capture: &mut Capture, at: Time, from: &str, to: &str, bytes: &[u8]| {
-        capture.push(at, &Datagram::new(from, to, bytes).packet());
-    };
-    say(&mut capture, START, "11.1.1.1:50000", SERVER, INFO);
-    say(&mut capture, START.after(1_000_000), SERVER, "11.1.1.1:50000", ANSWER);
-    for tick in 1..300_u64 {
-        for player in 0..50_u64 {
-            let at = START.after(tick * 33_000_000 + player * 100_000);
-            let client = format!("11.2.3.{}:{}", 4 + player, 30_000 + player);
-            let bytes = [&tick.to_be_bytes()[4..], &[player as u8; 20]].concat();
-            say(&mut capture, at, &client, SERVER, &bytes);
-            // It is silent for more than six seconds.
-            if !(60..260).contains(&tick) {
-                say(&mut capture, at.after(20_000), SERVER, &client, &[&bytes[..], b"?"].concat());
-            }
-        }
-    }
-    let (_project, file) = Project::of_capture(capture.pcap());
-    assert!(run("abuse", &file).starts_with("no attack"), "{}", run("abuse", &file));
-    let checked = run("check", &file);
-    assert!(!checked.contains("UNDER ATTACK") && !checked.contains("SEC007"), "{checked}");
-    assert!(!run("summary", &file).contains("Under attack"));
-}
-
 /// A response in two packets is one response.
 #[test]
 fn a_monitor_that_asks_once_a_second_for_long_responses_is_no_attack() {
@@ -216,7 +138,5 @@ fn packets_that_were_recorded_twice_are_no_flood() {
     }
     let (_project, file) = Project::of_capture(capture.pcap());
     assert!(run("abuse", &file).starts_with("no attack"), "{}", run("abuse", &file));
-    assert!(!run("check", &file).contains("UNDER ATTACK"), "{}", run("check", &file));
-    assert!(!run("summary", &file).contains("Under attack"));
     assert!(!run("diagnose", &file).contains("under attack"));
 }

@@ -246,7 +246,6 @@ fn what_looks_like_answers_toward_a_server_is_of_one_flood() {
         let found = recording.attacks();
         is_flood(&found, "flooded_server", SERVER);
         assert_eq!(found.0[0]["packets"], 12_000);
-        assert!(!found.1.contains("gets many responses"), "one sentence: {}", found.1);
         // So many sources that send one packet each are none that exist.
         assert_eq!(found.0[0]["forged"], "yes", "{}", found.0[0]["evidence"]);
     }
@@ -273,6 +272,4 @@ fn servers_that_are_misused_across_a_link_are_means() {
     let [attack] = &found["attacks"].as_array().unwrap()[..] else { panic!("{found:#}") };
     assert_eq!((&attack["seat"], &attack["targets"]), (&json!("transit"), &json!([victim])));
     assert_eq!(attack["sources"]["count"], 40);
-    let checked = gamewire(["check", "--no-config", &file]).out;
-    assert!(checked.starts_with("UNDER ATTACK") && checked.contains(victim), "{checked}");
 }
