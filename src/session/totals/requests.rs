@@ -285,12 +285,13 @@ impl Requests {
 impl Requests {
     /// Who answers in another protocol than it is asked in owes nothing.
     fn excuse(&mut self) {
-        for (server, results) in &mut self.unheard {
-            if let Some(AskedServer::Responds { only: Some(only) }) = self.servers.get(server) {
+        let servers = &self.servers;
+        self.unheard.retain(|server, results| {
+            if let Some(AskedServer::Responds { only: Some(only) }) = servers.get(server) {
                 results.retain(|results| results.asked.is_none_or(|asked| asked == *only));
             }
-        }
-        self.unheard.retain(|_, results| !results.is_empty());
+            !results.is_empty()
+        });
     }
 }
 
