@@ -19,7 +19,6 @@ mod packet;
 mod recent_exchanges;
 mod seen;
 mod senders;
-mod sentences;
 mod sources;
 mod target;
 mod timeline;
@@ -47,7 +46,6 @@ pub use forged::Forged;
 pub use omitted::Omitted;
 pub use seen::SeenTraffic;
 pub use senders::{Sender, Senders, SentPacket};
-pub use sentences::sentences;
 pub use verdict::{Attack, Legitimate, SourcesOf};
 
 /// Bytes of memory per target, without its sources and packets.
