@@ -124,12 +124,6 @@ impl fmt::Display for AttackOn {
 }
 
 impl CrossFlowBreach {
-    /// Whether it is about responses to an address that did not ask, and not about a server.
-    pub fn is_of_victim(&self) -> bool {
-        let SeenMessage { to, .. } = self.basis.seen;
-        self.attack.as_ref().is_some_and(|attack| attack.target == to.ip().to_string())
-    }
-
     /// One for which losses elsewhere matter, by one party.
     fn of(
         rule: &'static Rule,

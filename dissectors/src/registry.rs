@@ -63,6 +63,12 @@ macro_rules! protocols {
                     Id::ALL.iter().copied().find(|id| id.info().id == name)
                 }
 
+                /// The protocol with this rule, if the rule is of one.
+                pub fn of_rule(rule: &Rule) -> Option<Id> {
+                    let knows = |id: &Id| id.info().rules.iter().any(|other| other.code == rule.code);
+                    Id::ALL.iter().copied().find(knows)
+                }
+
                 /// See [`Protocol::claim`].
                 #[inline]
                 pub fn claim(self, bytes: &[u8], hint: Hint) -> Claim {

@@ -192,12 +192,6 @@ impl Abuse {
         !has_servers && self.ports.is_empty() && self.victims.is_empty() && self.crashed.is_empty()
     }
 
-    /// What it can tell from players' traffic: game servers' ports, and addresses that get responses, with port 0.
-    pub fn judged(&self) -> impl Iterator<Item = SocketAddr> {
-        let victims = self.victims.keys().map(|host| SocketAddr::new(*host, 0));
-        self.ports.keys().map(|port| port.0).chain(victims)
-    }
-
     /// What was left out because of the memory limit.
     pub fn omitted(&self) -> Omitted {
         let clients = self.servers.values().any(|target| target.clients.is_cut);

@@ -222,21 +222,19 @@ impl Abuse {
         flooded: &Set<SocketAddr>,
         within: &mut Set<SocketAddr>,
     ) -> Vec<Attack> {
-        let mut attacks: Vec<Attack> = Vec::new();
-        for Carpet { network, at, targets, target } in self.carpets() {
+        let carpets = self.carpets().into_iter();
+        let carpets = carpets.map(|it| (Some(it.network), it.at, it.targets, it.target));
+        let hosts = self.hosts(flooded).into_iter();
+        let hosts = hosts.filter_map(|(targets, target)| {
+            Some((None, targets.first().copied()?, targets, target))
+        });
+        let attacks = carpets.chain(hosts).filter_map(|(network, at, targets, target)| {
             within.extend(&targets);
             let (kind, also) = kind_of(&target, false, [true, false]);
             let place = AttackedPlace::of(kind, also, at, &target);
-            attacks.extend(self.attack(AttackedPlace { targets, network: Some(network), ..place }));
-        }
-        for (targets, target) in self.hosts(flooded) {
-            within.extend(&targets);
-            let (kind, also) = kind_of(&target, false, [true, false]);
-            let Some(at) = targets.first().copied() else { continue };
-            let place = AttackedPlace::of(kind, also, at, &target);
-            attacks.extend(self.attack(AttackedPlace { targets, ..place }));
-        }
-        attacks
+            self.attack(AttackedPlace { targets, network, ..place })
+        });
+        attacks.collect()
     }
 
     /// Attacks by packets of any content on single ports.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Code, Evidence, FlowFacts, Map, Mark, Role, Rule, SeenMessage, Side, Sink, Span, Time, Verdict,
+    Code, Evidence, FlowFacts, Map, Mark, Role, SeenMessage, Side, Sink, Span, Time, Verdict,
 };
 use dissectors::ledger::{CrossFlowBreach, KeptRule, Ledger};
 use dissectors::net_rules::{NET001, NET010, NET011, NET012, NET014};
@@ -24,9 +24,8 @@ impl Checker {
         let review = ledger.review(loads, is_heard);
         for KeptRule { rule, server, times } in review.kept {
             // Shown by several hosts together, or by requests to one server.
-            let protocol = protocol_of(rule);
             if let Some(server) = server.filter(|_| rule.requires_response) {
-                self.traffic.requests.responds(server, protocol);
+                self.traffic.requests.responds(server, Id::of_rule(rule));
             }
             let party = server.filter(|_| rule.who == Role::Server);
             if self.selection.asks_for(rule.who, party) {
@@ -37,7 +36,7 @@ impl Checker {
             let CrossFlowBreach { rule, basis, of_flow, .. } = breach;
             let mut context = FlowContext::outside(read.digits);
             let SeenMessage { mark, from, to } = basis.seen;
-            context.protocol = protocol_of(rule);
+            context.protocol = Id::of_rule(rule);
             let (ends, began, number) = ([from, to], basis.began, basis.flow);
             context.flow = FlowFacts { ends, began, number, ..context.flow };
             context.roles = [Some(breach.speaker), None];
@@ -165,10 +164,4 @@ impl Checker {
         });
         self.take(&context, None);
     }
-}
-
-/// The protocol of a rule, if it is of one.
-fn protocol_of(rule: &Rule) -> Option<Id> {
-    let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
-    Id::ALL.iter().find(knows).copied()
 }

@@ -184,12 +184,8 @@ impl ServerState<'_> {
                 let silent = kinds.filter(|kind| kind.answered.good == 0 && kind.answered.run > 0);
                 let silent: Vec<_> = silent.map(|kind| kind.name).collect();
                 let ExchangeCounts { asked, answered } = server.exchanges;
-                let odd = server
-                    .odd
-                    .iter()
-                    .map(|odd| odd.times)
-                    .sum::<u64>()
-                    .min(asked - answered.min(asked));
+                let odd = server.odd.iter().map(|odd| odd.times).sum::<u64>();
+                let odd = odd.min(server.exchanges.missing());
                 match &silent[..] {
                     [] if odd > 0 => format!(
                         "{} of {}, {} of them with something else",

@@ -132,14 +132,18 @@ fn a_text_master_that_accepts_connections_and_says_nothing() {
     assert!(items.contains("never_speaks"), "{report:#}");
 }
 
+/// Three seconds of requests to connect, to this address.
+fn flood_of(to: &str) -> String {
+    let packet = |nth: u32| {
+        let (at, port) = (20.0 + f64::from(nth) / 2_000.0, 1_024 + nth);
+        format!("{at:.4} d:{port} > {to}  'qconnect' {nth:08X}\n")
+    };
+    (0..6_000).map(packet).collect()
+}
+
 #[test]
 fn a_flood_of_any_content_comes_before_everything_else() {
-    let flood: String = (0..6_000_u32)
-        .map(|nth| {
-            let (at, port) = (20.0 + f64::from(nth) / 2_000.0, 1_024 + nth);
-            format!("{at:.4} d:{port} > s  'qconnect' {nth:08X}\n")
-        })
-        .collect();
+    let flood = flood_of("s");
     let report = diagnosed(&answered(&flood), 27015);
     assert_eq!(item(&report, "attack.none", ""), "no flooded");
     assert_eq!(report["servers"][0]["first_no"], "attack.none");
@@ -152,12 +156,7 @@ fn a_flood_of_any_content_comes_before_everything_else() {
 /// It is the server's flood, whose answers announce that port; and nobody who plays was kept out.
 #[test]
 fn a_flood_of_the_game_port_is_one_of_the_server() {
-    let flood: String = (0..6_000_u32)
-        .map(|nth| {
-            let (at, port) = (20.0 + f64::from(nth) / 2_000.0, 1_024 + nth);
-            format!("{at:.4} d:{port} > s1  'qconnect' {nth:08X}\n")
-        })
-        .collect();
+    let flood = flood_of("s1");
     let (_project, file) = Project::of_script(&answered(&flood), &Setting::udp(27015));
     let (_, report) = diagnosis::report_of(&file, &[]);
     assert_eq!(item(&report, "attack.none", ""), "no flooded");

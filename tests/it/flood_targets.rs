@@ -27,6 +27,12 @@ impl Recording {
         self.0.push(self.1, &Datagram::new(from, to, bytes).packet());
     }
 
+    /// The server answers a client.
+    fn answers(&mut self) {
+        self.say(0, CLIENT, SERVER, INFO);
+        self.say(10, SERVER, CLIENT, ANSWER);
+    }
+
     /// 12,000 packets from as many sources, 3,000 a second.
     fn flood(&mut self, to: &str, bytes: impl Fn(u32) -> Vec<u8>) {
         for nth in 0..12_000_u32 {
@@ -119,8 +125,7 @@ fn players_behind_one_address_are_each_one() {
 #[test]
 fn who_sends_rcon_packets_asks_for_the_answers() {
     let mut recording = Recording::new();
-    recording.say(0, CLIENT, SERVER, INFO);
-    recording.say(10, SERVER, CLIENT, ANSWER);
+    recording.answers();
     for nth in 0..9_000_u32 {
         let guess = format!("\u{0}\u{0}\u{0}\u{0}rcon 1 \"{nth}\" status\n").into_bytes();
         let guess: Vec<u8> = [&[0xFF; 4][..], &guess[4..]].concat();
@@ -137,8 +142,7 @@ fn who_sends_rcon_packets_asks_for_the_answers() {
 #[test]
 fn requests_to_connect_are_a_flood_even_if_they_are_answered() {
     let mut recording = Recording::new();
-    recording.say(0, CLIENT, SERVER, INFO);
-    recording.say(10, SERVER, CLIENT, ANSWER);
+    recording.answers();
     for nth in 0..12_000_u32 {
         let [a, b, c, d] = nth.wrapping_mul(0x9E37_79B1).to_be_bytes();
         let from = format!("{}.{b}.{c}.{d}:{}", 11 + a % 80, 1024 + nth);
@@ -202,8 +206,7 @@ fn players_behind_one_address_that_ask_at_once_prove_no_reflection() {
 #[test]
 fn packets_from_the_server_to_itself_are_forged() {
     let mut recording = Recording::new();
-    recording.say(0, CLIENT, SERVER, INFO);
-    recording.say(10, SERVER, CLIENT, ANSWER);
+    recording.answers();
     (0..12_000).for_each(|nth| recording.say(333, SERVER, SERVER, &junk(nth)));
     let found = recording.attacks();
     is_flood(&found, "flooded_server", SERVER);
@@ -240,8 +243,7 @@ fn what_looks_like_answers_toward_a_server_is_of_one_flood() {
     let mixed: fn(u32) -> Vec<u8> = |nth| if nth % 50 == 0 { ANSWER.to_vec() } else { junk(nth) };
     for bytes in [zeros, answers, mixed] {
         let mut recording = Recording::new();
-        recording.say(0, CLIENT, SERVER, INFO);
-        recording.say(10, SERVER, CLIENT, ANSWER);
+        recording.answers();
         recording.flood(SERVER, bytes);
         let found = recording.attacks();
         is_flood(&found, "flooded_server", SERVER);

@@ -104,8 +104,7 @@ fn shown<'a>(pairs: impl Iterator<Item = Pair<'a>>) -> String {
 
 /// The masters of the protocol that has this rule, and how a list of them is narrowed.
 fn masters(rule: &Rule) -> Option<(&'static Masters, ListFilter)> {
-    let has = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
-    let masters = Id::ALL.iter().find(has)?.info().masters?;
+    let masters = Id::of_rule(rule)?.info().masters?;
     Some((masters, masters.selects?))
 }
 

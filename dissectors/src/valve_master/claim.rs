@@ -4,6 +4,7 @@
 use crate::kit::{Claim, Hint};
 
 use super::endpoint::{self, ZERO};
+use super::info::int;
 
 /// Maximum length of a message to a master without clear signs, such as a join or a quit.
 const LONGEST_WEAK: usize = 8;
@@ -48,10 +49,7 @@ const fn weak(so: bool) -> Claim {
 pub(super) fn returned(bytes: &[u8]) -> Option<u32> {
     const KEY: &[u8] = b"\\challenge\\";
     let at = bytes.windows(KEY.len()).position(|it| it == KEY)?;
-    let value =
-        bytes.get(at + KEY.len()..)?.split(|byte| matches!(byte, b'\\' | b'\n' | 0)).next()?;
-    // Some servers write it as a signed number.
-    std::str::from_utf8(value).ok()?.parse::<i64>().ok().map(|number| number as u32)
+    int(bytes.get(at + KEY.len()..)?.split(|byte| matches!(byte, b'\\' | b'\n' | 0)).next()?)
 }
 
 /// A join, or a query from 0.0.0.0:0, needs no earlier message.

@@ -48,7 +48,7 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) 
 }
 
 /// A 32-bit int in decimal digits, signed or unsigned.
-fn int(text: &[u8]) -> Option<u32> {
+pub(super) fn int(text: &[u8]) -> Option<u32> {
     let (negative, digits) = match text.strip_prefix(b"-") {
         Some(digits) => (true, digits),
         None => (false, text),

@@ -139,7 +139,6 @@ impl<F: FieldSink> Recorder<F> {
             self.listed.clear();
         }
         self.sending = Sending::New;
-        self.is_optional = false;
         self.batch.forget_listed();
         self.is_unwanted = self.rules_out(None);
         self.next_message();
@@ -149,6 +148,7 @@ impl<F: FieldSink> Recorder<F> {
     #[inline]
     fn next_message(&mut self) {
         self.reply = None;
+        self.is_optional = false;
         self.is_ruled_out = self.is_unwanted;
         self.gate.is_shut = self.is_unwanted;
         if let Some(tree) = self.gate.fields.tree() {

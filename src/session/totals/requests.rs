@@ -223,6 +223,17 @@ impl Requests {
         }
     }
 
+    /// Who answers in another protocol than it is asked in owes nothing.
+    fn excuse(&mut self) {
+        let servers = &self.servers;
+        self.unheard.retain(|server, results| {
+            if let Some(AskedServer::Responds { only: Some(only) }) = servers.get(server) {
+                results.retain(|results| results.asked.is_none_or(|asked| asked == *only));
+            }
+            !results.is_empty()
+        });
+    }
+
     /// The results, if these hosts are in the recording; empty if there were too many servers. With
     /// `lossy`, packets between unknown hosts are missing.
     pub fn review(&mut self, heard: &OtherHosts, complete: bool, lossy: bool) -> RequestReview {
@@ -279,19 +290,6 @@ impl Requests {
             review.unanswered.insert(0, nothing);
         }
         review
-    }
-}
-
-impl Requests {
-    /// Who answers in another protocol than it is asked in owes nothing.
-    fn excuse(&mut self) {
-        let servers = &self.servers;
-        self.unheard.retain(|server, results| {
-            if let Some(AskedServer::Responds { only: Some(only) }) = servers.get(server) {
-                results.retain(|results| results.asked.is_none_or(|asked| asked == *only));
-            }
-            !results.is_empty()
-        });
     }
 }
 
