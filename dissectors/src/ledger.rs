@@ -40,8 +40,8 @@ use lists::ListedServers;
 pub use loads::{GROUPS, Loads};
 use registrations::Registrations;
 use serde::{Deserialize, Serialize};
-use victims::Victims;
 pub use victims::may_be_answers;
+use victims::{Victims, asked_before};
 
 /// A minute, in nanoseconds: so soon after a filtered list, what servers say of themselves is compared with it.
 pub const MINUTE: i64 = 60_000_000_000;
@@ -197,7 +197,7 @@ impl LedgerSettings {
 }
 
 /// Results that did not fit and are only counted.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct UncheckedCounts(Vec<(&'static Rule, Evidence, u64)>);
 
 impl UncheckedCounts {
@@ -213,6 +213,7 @@ impl UncheckedCounts {
 }
 
 /// State across flows.
+#[derive(Clone)]
 pub struct Ledger {
     settings: LedgerSettings,
     challenges: Challenges,
@@ -502,9 +503,14 @@ impl Ledger {
         self.rule(rule, is_new, basis, Role::Master, detail);
     }
 
-    /// The results for everything, together with the load on servers. `is_heard`: packets of this server were
-    /// recorded; with port 0, of this host.
-    pub fn review(mut self, loads: Loads, is_heard: impl Fn(SocketAddr) -> bool) -> Review {
+    /// The results for everything, together with the load on servers. `begin`: of the capture; `is_heard`: packets of
+    /// this server were recorded; with port 0, of this host.
+    pub fn review(
+        mut self,
+        loads: Loads,
+        begin: Time,
+        is_heard: impl Fn(SocketAddr) -> bool,
+    ) -> Review {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
         let review = elsewhere.review(self.settings.answer_timeout);
         self.shared(&elsewhere);
@@ -523,9 +529,9 @@ impl Ledger {
         let mut victims = Victims::default();
         // Servers that are asked answer requests that the recorder lost.
         let orphans = review.unasked.iter().filter(|seen| loads.is_asked(seen.from)).count() as u64;
-        for seen in &review.unasked {
-            victims.answered(seen, &self.settings);
-        }
+        let is_early = asked_before(&review.unasked, (begin, self.settings.answer_timeout), &loads);
+        let unasked = review.unasked.iter().filter(|seen| !is_early(seen));
+        unasked.for_each(|seen| victims.answered(seen, &self.settings));
         let may_have_asked = elsewhere.may_have_asked();
         self.victims.retain(|address| !may_have_asked(address));
         victims.add(std::mem::take(&mut self.victims), &self.settings);

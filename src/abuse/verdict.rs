@@ -341,8 +341,9 @@ impl Abuse {
     /// The servers that the rules report as flooded, and those misused against others.
     fn ruled(&self) -> [Set<SocketAddr>; 2] {
         let mut ruled = [Set::default(), Set::default()];
-        for breach in
-            Ledger::new(self.setting.ledger_settings).review(self.loads.clone(), |_| true).breaches
+        for breach in Ledger::new(self.setting.ledger_settings)
+            .review(self.loads.clone(), Time(0), |_| true)
+            .breaches
         {
             let (code, seen) = (breach.rule.code, breach.basis.seen);
             match breach.speaker {

@@ -14,6 +14,7 @@ mod tally;
 mod traffic;
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 
 use dissectors::catalogue;
 use dissectors::kit::{
@@ -85,16 +86,18 @@ pub fn ledger_settings(settings: &Settings, remembered: usize) -> LedgerSettings
     LedgerSettings::of(settings, remembered / 2)
 }
 
-/// The attacks that the traffic of servers proves, a sentence each. `known`: servers, whether they are asked or not.
+/// The attacks that a capture's traffic proves, a sentence each. `ledger`: with the capture's responses that no request
+/// belongs to, and requests without a response; `known`: servers, whether they are asked or not.
 pub fn attacks(
-    traffic: &Traffic,
-    ledger_settings: LedgerSettings,
+    mut ledger: Ledger,
+    read: &Totals,
     known: impl Iterator<Item = Listed>,
 ) -> Vec<String> {
-    let is_heard = |server| traffic.requests.is_heard(server);
-    let mut ledger = Ledger::new(ledger_settings);
+    let traffic = &read.traffic;
+    let is_heard =
+        |server: SocketAddr| traffic.requests.is_heard(server) || read.heard.contains(server.ip());
     known.for_each(|server| ledger.knows(server));
-    let breaches = ledger.review(traffic.loads.clone(), is_heard).breaches;
+    let breaches = ledger.review(traffic.loads.clone(), read.begin(), is_heard).breaches;
     let attacks = Vec::from_iter(breaches.filter_map(|breach| breach.attack));
     outcome::sentences(attacks.iter())
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use dissectors::kit::Transport;
 use dissectors::ledger::LedgerSettings;
 
 use crate::Terminal;
@@ -175,6 +176,7 @@ impl AbuseConsumer<'_> {
             times: (self.args.times.style(), read.span.map(|[first, _]| first)),
             omitted: self.abuse.omitted(),
             packets: read.packets,
+            tcp: read.foreign.packets(Transport::Tcp),
             seen: self.abuse.seen(),
         };
         let mut bytes = Vec::new();

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use dissectors::ledger::LedgerSettings;
+use dissectors::kit::CrossFlowEvent;
+use dissectors::ledger::{Ledger, LedgerSettings};
 
 use crate::Terminal;
 use crate::check;
@@ -39,15 +40,15 @@ pub fn run(
     let config = args.input.config.load()?;
     let bytes = args.input.limits().flow_bytes / 4;
     let filtered = !args.input.wanted.is_all();
+    let ledger_settings =
+        check::ledger_settings(&config.settings, args.input.limits().protocols.remembered);
     let mut consumer = SummaryConsumer {
         args,
         bytes,
         filtered,
         summary: Summary::new(bytes, filtered),
-        ledger_settings: check::ledger_settings(
-            &config.settings,
-            args.input.limits().protocols.remembered,
-        ),
+        ledger_settings,
+        ledger: Ledger::new(ledger_settings),
         style: text_style(args.color, terminal),
         is_terminal: terminal.out,
         rows: terminal.rows,
@@ -68,6 +69,8 @@ struct SummaryConsumer<'w> {
     summary: Summary,
     /// The thresholds of attacks.
     ledger_settings: LedgerSettings,
+    /// Responses that no request belongs to, and requests without a response.
+    ledger: Ledger,
     style: TextStyle,
     is_terminal: bool,
     /// Its height.
@@ -81,8 +84,11 @@ struct SummaryConsumer<'w> {
 impl Consumer for SummaryConsumer<'_> {
     fn needs(&self) -> Needs {
         // With some of the messages, it is unknown how many there were.
-        let traffic = (!self.filtered).then_some(self.ledger_settings.most);
-        Needs { traffic, ..Summary::needs(self.filtered) }
+        if self.filtered {
+            return Summary::needs(true);
+        }
+        let traffic = Some(self.ledger_settings.most);
+        Needs { traffic, cross_flow: true, hosts: true, ..Summary::needs(false) }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -92,6 +98,11 @@ impl Consumer for SummaryConsumer<'_> {
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         self.summary.event(event);
+        if let Event::CrossFlow(it) = event
+            && let CrossFlowEvent::Unasked(_) | CrossFlowEvent::Unanswered(_) = it.event
+        {
+            self.ledger.cross_flow(it.event, (it.servers, it.text), &it.basis);
+        }
         Ok(())
     }
 
@@ -119,7 +130,8 @@ impl Consumer for SummaryConsumer<'_> {
         }
         // Only what is on the screen can be seen.
         let rows = self.rows.filter(|_| self.is_in_place() && self.args.top.is_none());
-        self.write(&summary, &read, rows)
+        let ledger = self.ledger.clone();
+        self.write(&summary, &read, ledger, rows)
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
@@ -129,7 +141,8 @@ impl Consumer for SummaryConsumer<'_> {
             self.out.write_all(ABOVE)?;
             self.has_begun = false;
         }
-        self.write(&summary, read, None)
+        let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.ledger_settings));
+        self.write(&summary, read, ledger, None)
     }
 }
 
@@ -141,7 +154,13 @@ impl SummaryConsumer<'_> {
     }
 
     /// `rows`: only what fits into so many lines of the terminal.
-    fn write(&mut self, summary: &Summary, read: &Totals, rows: Option<usize>) -> io::Result<()> {
+    fn write(
+        &mut self,
+        summary: &Summary,
+        read: &Totals,
+        ledger: Ledger,
+        rows: Option<usize>,
+    ) -> io::Result<()> {
         let is_for_people =
             matches!(self.args.format, SummaryFormat::Text | SummaryFormat::Markdown);
         let top = self.args.top.map(|top| top as usize);
@@ -152,7 +171,7 @@ impl SummaryConsumer<'_> {
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();
-        let attacks = check::attacks(&read.traffic, self.ledger_settings, summary.known_servers());
+        let attacks = check::attacks(ledger, read, summary.known_servers());
         let report = SummaryReport::new(summary, read, capture, shown);
         let mut report = report.with_attacks(attacks);
         let mut bytes = Vec::new();

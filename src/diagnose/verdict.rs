@@ -370,21 +370,17 @@ pub struct Diagnoses {
 }
 
 impl Diagnoses {
-    /// The floods of what is no server here, such as masters: no server's items tell of them.
-    pub fn other_floods(&self) -> impl Iterator<Item = &Attack> {
+    /// The attacks on what is no server here, such as masters and victims of reflection: no server's items tell of them.
+    pub fn other_attacks(&self) -> impl Iterator<Item = &Attack> {
         let is_here = |target: &SocketAddr| self.servers.iter().any(|it| it.has(target));
         self.attacks.iter().filter(move |attack| {
-            let is_flood = matches!(
-                attack.kind,
-                AttackKind::FloodedServer | AttackKind::FloodedMaster | AttackKind::Transit
-            );
-            is_flood && !attack.targets.iter().any(is_here)
+            attack.kind == AttackKind::Victim || !attack.targets.iter().any(is_here)
         })
     }
 
     /// Whether something is wrong with a server, a client or a master.
     pub fn has_fault(&self) -> bool {
-        if self.other_floods().next().is_some() {
+        if self.other_attacks().next().is_some() {
             return true;
         }
         let parties = self.clients.iter().chain(&self.masters).map(DiagnosedParty::outcome);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use dissectors::kit::Time;
 use serde::Serialize;
 
-use super::abuse_figures::{figures, headline, network, service};
+use super::abuse_figures::{attack_on, figures, network, service};
 use super::clock::Clock;
 use super::firewall::{self, Firewall, RuleNames};
 use super::json::line;
@@ -28,6 +28,8 @@ pub struct AbuseReport<'r> {
     pub omitted: Omitted,
     /// Packets of the capture.
     pub packets: u64,
+    /// Those of TCP, which are not looked at.
+    pub tcp: u64,
     /// Those that were looked at.
     pub seen: SeenTraffic,
 }
@@ -83,14 +85,19 @@ impl AbuseReport<'_> {
                  victim: record both directions"
             )
         });
+        let tcp = match self.tcp {
+            0 => String::new(),
+            tcp => format!("; {} of TCP are not measured", counted(tcp, "packet")),
+        };
         format!(
-            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{innocent}{one_way}{client}"
+            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{innocent}{one_way}{client}{tcp}"
         )
     }
 
     /// The first line about an attack: its kind, its target and its time.
     pub(in crate::report) fn headline(&self, attack: &Attack, stamp: &mut TimeFormatter) -> String {
-        headline(attack, self.span(attack.span, stamp))
+        let (span, zone) = self.span(attack.span, stamp);
+        format!("{}, {span}{zone}", attack_on(attack))
     }
 
     /// What is known about an attack: a name and a text each.

@@ -123,8 +123,8 @@ fn also_is(kind: AttackKind) -> &'static str {
     }
 }
 
-/// The kind of an attack, and its time.
-pub(super) fn headline(attack: &Attack, (span, zone): (String, String)) -> String {
+/// The kind of an attack, and its target.
+pub(super) fn attack_on(attack: &Attack) -> String {
     let kind = attack.kinds.first().map_or("messages", |(name, _)| name);
     let target = match network(attack) {
         None if attack.targets.len() > 1 => {
@@ -137,7 +137,7 @@ pub(super) fn headline(attack: &Attack, (span, zone): (String, String)) -> Strin
         }
     };
     let is = if attack.network.is_some() { "are" } else { "is" };
-    let what = match attack.kind {
+    match attack.kind {
         AttackKind::FloodedServer | AttackKind::FloodedMaster => {
             format!("{target} {is} flooded with {}", plural(kind))
         }
@@ -158,8 +158,7 @@ pub(super) fn headline(attack: &Attack, (span, zone): (String, String)) -> Strin
             format!("an attack on {target} with {} passes this link", plural(kind))
         }
         AttackKind::CrashAttempt => format!("{target} is sent what crashes servers: {kind}"),
-    };
-    format!("{what}, {span}{zone}")
+    }
 }
 
 /// Bits a second, in and out.

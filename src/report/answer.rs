@@ -39,7 +39,7 @@ impl AnswerTimes {
     /// One attack as `abuse` reports it.
     pub(in crate::report) fn report(self, attack: &Attack) -> AbuseReport<'_> {
         // The line about a capture without attacks is not needed.
-        let seen = SeenTraffic::default();
+        let (seen, tcp) = (SeenTraffic::default(), 0);
         AbuseReport {
             attacks: std::slice::from_ref(attack),
             capture: None,
@@ -47,6 +47,7 @@ impl AnswerTimes {
             times: (self.style, self.first),
             omitted: Omitted::default(),
             packets: 0,
+            tcp,
             seen,
         }
     }

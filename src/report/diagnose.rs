@@ -4,9 +4,10 @@ mod json;
 
 use dissectors::kit::{ItemGroup, Role};
 
+use super::abuse_figures::attack_on;
 use super::paint::{TextStyle, Tone};
 use super::{markdown, put};
-use crate::abuse::{Attack, plural};
+use crate::abuse::Attack;
 use crate::diagnose::{DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
 use crate::text::{counted, escaped, grouped, hanging, shortened, width};
 
@@ -43,8 +44,8 @@ impl DiagnosisReport<'_> {
         if let Some(capture) = self.capture {
             put(out, format_args!("==> {} <==\n", escaped(capture)));
         }
-        for attack in self.diagnoses.other_floods() {
-            in_a_line(Outcome::Fault, &flooded(attack), style, out);
+        for attack in self.diagnoses.other_attacks() {
+            in_a_line(Outcome::Fault, &attacked(attack), style, out);
         }
         for (at, master) in self.probed_masters().iter().enumerate() {
             if at > 0 {
@@ -93,8 +94,8 @@ impl DiagnosisReport<'_> {
         if let Some(capture) = self.capture {
             put(out, format_args!("### {}\n\n", markdown::cell(capture)));
         }
-        for attack in self.diagnoses.other_floods() {
-            put(out, format_args!("**{}**\n\n", markdown::cell(&flooded(attack))));
+        for attack in self.diagnoses.other_attacks() {
+            put(out, format_args!("**{}**\n\n", markdown::cell(&attacked(attack))));
         }
         for master in self.probed_masters() {
             let headline = markdown::cell(&headline_of(master)).to_string();
@@ -162,11 +163,13 @@ impl DiagnosisReport<'_> {
         if self.is_named || servers.len() == 1 { servers } else { &[] }
     }
 
-    /// The others.
-    fn in_a_line(&self) -> &[DiagnosedServer] {
+    /// The others. Servers that others are attacked with are hardly known otherwise.
+    fn in_a_line(&self) -> Vec<&DiagnosedServer> {
         let servers = &self.diagnoses.servers;
         let others = if self.whole().is_empty() { &servers[..] } else { &[] };
-        &others[..others.len().min(SERVERS)]
+        let is_attacked = self.diagnoses.other_attacks().next().is_some();
+        let is_shown = |it: &&DiagnosedServer| !(is_attacked && it.outcome() == Outcome::Unknown);
+        others.iter().filter(is_shown).take(SERVERS).collect()
     }
 
     /// The clients and masters that are shown: those with faults, and where there is no server, all masters, up to a
@@ -231,13 +234,12 @@ fn in_a_line(outcome: Outcome, headline: &str, style: TextStyle, out: &mut Vec<u
     put(out, format_args!("{}\n", hanging(headline, 8, terminal)));
 }
 
-/// A flood of what is no server here.
-fn flooded(attack: &Attack) -> String {
-    let kind = attack.kinds.first().map_or("packets", |(kind, _)| kind);
-    let (target, rate) = (attack.target, grouped(attack.rate[0].round() as u64));
+/// An attack on what is no server here.
+fn attacked(attack: &Attack) -> String {
+    let rate = grouped(attack.rate[0].round() as u64);
     format!(
-        "{target}: it is under attack: flooded with {}, {rate} a second; `gamewire abuse` measures the attack",
-        plural(kind),
+        "under attack: {}, {rate} a second; `gamewire abuse` measures the attack",
+        attack_on(attack)
     )
 }
 

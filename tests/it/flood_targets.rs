@@ -51,7 +51,8 @@ impl Recording {
         let summary = gamewire(["summary", "--no-config", &file]).out;
         assert!(summary.contains("Under attack: "), "{summary}");
         let diagnosed = gamewire(["diagnose", "--no-config", &file]);
-        assert!(diagnosed.out.contains("it is under attack: flooded with "), "{}", diagnosed.out);
+        assert!(diagnosed.out.contains("under attack: "), "{}", diagnosed.out);
+        assert!(diagnosed.out.contains("flooded with "), "{}", diagnosed.out);
         assert_eq!(diagnosed.code, 1);
         (found["attacks"].as_array().unwrap().clone(), checked)
     }
@@ -274,4 +275,67 @@ fn servers_that_are_misused_across_a_link_are_means() {
     let [attack] = &found["attacks"].as_array().unwrap()[..] else { panic!("{found:#}") };
     assert_eq!((&attack["seat"], &attack["targets"]), (&json!("transit"), &json!([victim])));
     assert_eq!(attack["sources"]["count"], 40);
+}
+
+/// A host that plays elsewhere gets answers of 40 servers that it never asked, for four seconds.
+fn reflection(answer: &[u8], port: u16) -> Recording {
+    let mut recording = Recording::new();
+    for nth in 0..4_000_u32 {
+        let server = format!("203.0.113.{}:{port}", 1 + nth % 40);
+        recording.say(1_000, &server, VICTIM, answer);
+        if nth % 50 == 0 {
+            recording.say(10, VICTIM, "192.0.2.77:3074", b"game");
+            recording.say(10, "192.0.2.77:3074", VICTIM, b"game");
+        }
+    }
+    recording
+}
+
+const VICTIM: &str = "198.51.100.5:3074";
+
+#[test]
+fn every_command_names_the_victim_of_a_reflection() {
+    let list = b"\xFF\xFF\xFF\xFFf\n\x0A\x01\x02\x03\x69\x87\0\0\0\0\0\0";
+    for (answer, port) in [(ANSWER, 27015), (&list[..], 27011)] {
+        let (_project, file) = Project::of_capture(reflection(answer, port).0.pcap());
+        let checked = gamewire(["check", "--no-config", &file]).out;
+        assert!(checked.starts_with("UNDER ATTACK"), "{checked}");
+        let summary = gamewire(["summary", "--no-config", &file]).out;
+        assert!(summary.starts_with("Under attack: 198.51.100.5 gets many responses"), "{summary}");
+        let diagnosed = gamewire(["diagnose", "--no-config", &file]);
+        let line = diagnosed.out.lines().next().unwrap_or_default();
+        assert!(line.starts_with("fault   under attack: 198.51.100.5 gets responses"), "{line}");
+        // The servers that are misused are no news.
+        assert!(!diagnosed.out.contains("203.0.113."), "{}", diagnosed.out);
+        assert_eq!(diagnosed.code, 1);
+    }
+}
+
+/// A client that asked servers before the capture began, and asks others in it.
+#[test]
+fn a_capture_that_begins_late_has_no_victim() {
+    let mut recording = Recording::new();
+    for nth in 0..150_u32 {
+        let server = format!("203.0.113.{}:27015", 1 + nth);
+        recording.say(1_000, &server, CLIENT, ANSWER);
+    }
+    for nth in 0..100_u32 {
+        let server = format!("192.0.2.{}:27015", 1 + nth);
+        recording.say(1_000, CLIENT, &server, INFO);
+        recording.say(20_000, &server, CLIENT, ANSWER);
+    }
+    let (_project, file) = Project::of_capture(recording.0.pcap());
+    for command in ["check", "summary"] {
+        let said = gamewire([command, "--no-config", &file]).out;
+        assert!(!said.to_lowercase().contains("under attack"), "{said}");
+    }
+}
+
+/// `abuse` says of what part of the traffic it speaks.
+#[test]
+fn what_goes_over_tcp_is_said_not_to_be_measured() {
+    let said = gamewire(["abuse", "--no-config", "samples/acr-master.pcap"]).out;
+    assert!(said.contains(" of TCP are not measured"), "{said}");
+    let said = gamewire(["abuse", "--no-config", "samples/a2s-info-players-rules.pcap"]).out;
+    assert!(said.starts_with("no attack") && !said.contains("TCP"), "{said}");
 }

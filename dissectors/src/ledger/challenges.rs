@@ -6,7 +6,7 @@ use crate::kit::{HashedMap, HashedSet, ShortHash, append};
 
 /// The receivers of challenges, appended in order, which is cheaper than inserting each into a map.
 /// Most are never looked up.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Challenges {
     given: Vec<Given>,
     /// The hosts that are not IPv4, with their indices in `given`, in increasing order.
@@ -16,6 +16,7 @@ pub(super) struct Challenges {
 }
 
 /// A given challenge, in compact form: a flood causes very many.
+#[derive(Clone)]
 struct Given {
     /// The hash of the server and the challenge.
     key: ShortHash,

@@ -17,7 +17,7 @@ const KINDS: usize = 8;
 const LOOKED_THROUGH: usize = 64;
 
 /// Requests and responses that may belong together, and the results that depend on it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Elsewhere {
     responses: Vec<Unmatched>,
     requests: Vec<Unmatched>,
@@ -33,7 +33,7 @@ pub(super) struct Elsewhere {
 
 /// What did not fit into the lists: it cannot be matched, and what it may belong to is not certain
 /// either.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct BeyondLists {
     responses: UncheckedCounts,
     requests: UncheckedCounts,
@@ -43,6 +43,7 @@ struct BeyondLists {
 }
 
 /// A challenge that is not known to have been given, and was used or accepted.
+#[derive(Clone)]
 struct UsedChallenge {
     challenge: u32,
     /// The rule that this breaks, if no other server gave the challenge.
@@ -101,6 +102,7 @@ impl FlowEnd {
 }
 
 /// A response without a request, or a request without a response.
+#[derive(Clone)]
 struct Unmatched {
     client: FlowEnd,
     server: FlowEnd,

@@ -18,7 +18,7 @@ const TIDIED: usize = 1 << 10;
 const SHOWN: usize = 64;
 
 /// The filtered lists of the last minute.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct FilteredLists {
     lists: VecDeque<FilteredList>,
     /// The number of the first of them.
@@ -32,6 +32,7 @@ pub(super) struct FilteredLists {
 }
 
 /// A list that was requested with a filter.
+#[derive(Clone)]
 struct FilteredList {
     rule: &'static Rule,
     selects: ListFilter,

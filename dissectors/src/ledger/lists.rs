@@ -9,6 +9,7 @@ use crate::kit::{Evidence, GameName, Host, Role, Rule, Set};
 pub(super) const LISTED: usize = 1 << 14;
 
 /// The list that a client received, and whether the client queried any server in it.
+#[derive(Clone)]
 pub(super) struct ListedServers {
     pub(super) servers: Set<u64>,
     rule: &'static Rule,

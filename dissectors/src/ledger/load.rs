@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use super::Basis;
-use super::sources::{KINDS, SourceSample};
-use crate::kit::{Mark, Name, Payload, SeenMessage, Time};
+use super::sources::{KINDS, SourceSample, host_hash};
+use crate::kit::{Mark, Name, Payload, SeenMessage, Set, Time};
 
 /// Number of buckets in the window of a flood.
 pub(super) const BUCKETS: usize = 20;
@@ -172,6 +172,14 @@ impl Load {
         match self {
             Load::Brief(brief) => brief.events().filter(|it| it.asked.is_none()).count() as u64,
             Load::Detailed(detailed) => detailed.requests,
+        }
+    }
+
+    /// Adds the hosts that it comes from, as [`host_hash`].
+    pub(super) fn add_clients(&self, clients: &mut Set<u32>) {
+        match self {
+            Load::Brief(brief) => _ = clients.insert(host_hash(brief.from.ip())),
+            Load::Detailed(detailed) => clients.extend(detailed.sources.hashes()),
         }
     }
 

@@ -172,6 +172,14 @@ impl Loads {
         groups.any(|group| group.servers.contains_key(&Socket(server)))
     }
 
+    /// The hosts that send requests, as [`host_hash`]; of servers with very many, a sample.
+    pub(super) fn clients(&self) -> Set<u32> {
+        let loads = self.groups.iter().chain(&self.more).flat_map(|group| group.servers.values());
+        let mut clients = Set::default();
+        loads.for_each(|load| load.add_clients(&mut clients));
+        clients
+    }
+
     /// Whether some requests did not fit.
     pub fn is_cut(&self) -> bool {
         self.groups.iter().chain(&self.more).any(|group| group.left_out.is_some())

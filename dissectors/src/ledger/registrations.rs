@@ -15,7 +15,7 @@ const ALIKE: i64 = 30_000_000_000;
 type MasterAndGame = (IpAddr, GameName);
 
 /// All of them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Registrations {
     games: BTreeMap<MasterAndGame, RegisteredServers>,
     /// The game of each server at each master.
@@ -23,7 +23,7 @@ pub(super) struct Registrations {
 }
 
 /// The servers of one game at one master.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct RegisteredServers {
     servers: BTreeMap<u64, Registered>,
     /// When a list was compared.
@@ -31,6 +31,7 @@ struct RegisteredServers {
 }
 
 /// What a master knows of a server.
+#[derive(Clone)]
 struct Registered {
     server: SocketAddr,
     heartbeat: Time,

@@ -49,7 +49,7 @@ pub(super) fn tenths(time: Time) -> u32 {
 }
 
 /// The same hash in every run, so that estimates do not vary.
-fn hash(source: IpAddr) -> u32 {
+pub(super) fn host_hash(source: IpAddr) -> u32 {
     let seed = foldhash::quality::FixedState::with_seed(0x5EC0_0005);
     let mut hasher = seed.build_hasher();
     match source {
@@ -62,7 +62,7 @@ fn hash(source: IpAddr) -> u32 {
 impl SourceSample {
     /// The entry of a known source, if it is in the sample.
     pub(super) fn known(&mut self, source: IpAddr) -> Option<&mut SampledSource> {
-        let hash = hash(source);
+        let hash = host_hash(source);
         let at = self.sample.binary_search_by_key(&hash, |source| source.hash).ok()?;
         self.sample.get_mut(at)
     }
@@ -74,7 +74,7 @@ impl SourceSample {
         now: Time,
         is_full: bool,
     ) -> Option<&mut SampledSource> {
-        let hash = hash(source);
+        let hash = host_hash(source);
         if !self.takes(hash) {
             return None;
         }
@@ -124,6 +124,11 @@ impl SourceSample {
         self.sample.dedup_by_key(|source| source.hash);
         self.rise(other.level);
         self.is_cut |= other.is_cut;
+    }
+
+    /// The hashes of the sources in the sample.
+    pub(super) fn hashes(&self) -> impl Iterator<Item = u32> {
+        self.sample.iter().map(|source| source.hash)
     }
 
     /// The number of sources in the sample.

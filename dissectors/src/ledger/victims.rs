@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 
-use super::loads::CHECKED_FROM;
-use super::sources::{KINDS, SourceSample};
+use super::loads::{CHECKED_FROM, Loads};
+use super::sources::{KINDS, SourceSample, host_hash};
 use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, LedgerSettings};
 use crate::abuse_rules::SEC005;
-use crate::kit::{Evidence, Role, SeenMessage, Time};
+use crate::kit::{Evidence, Map, Role, SeenMessage, Set, Time};
 
 /// The first port that programs use to ask: those below are of services, which ask for nothing.
 const OF_CLIENTS: u16 = 1024;
@@ -19,8 +19,25 @@ pub fn may_be_answers(most: u64, port: u16, servers: u64, repeats: u32) -> bool 
     port >= OF_CLIENTS && most <= servers.max(1).saturating_mul(u64::from(repeats) * KINDS as u64)
 }
 
+/// Tells of a response whether a client may have asked for it before the capture began: it comes within a timeout after
+/// that, to a host that also asks later, and the server sends it no more than one of each kind.
+pub(super) fn asked_before(
+    unasked: &[SeenMessage],
+    (begin, timeout): (Time, i64),
+    loads: &Loads,
+) -> impl Fn(&SeenMessage) -> bool + use<> {
+    let is_soon = move |seen: &SeenMessage| seen.mark.time.since(begin) < timeout;
+    let mut early: Map<(SocketAddr, IpAddr), usize> = Map::default();
+    for seen in unasked.iter().filter(|seen| is_soon(seen)) {
+        *early.entry((seen.from, seen.to.ip())).or_default() += 1;
+    }
+    let clients = if early.is_empty() { Set::default() } else { loads.clients() };
+    early.retain(|(_, to), count| *count <= KINDS && clients.contains(&host_hash(*to)));
+    move |seen| is_soon(seen) && early.contains_key(&(seen.from, seen.to.ip()))
+}
+
 /// The receivers of unsolicited responses.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Victims {
     victims: BTreeMap<IpAddr, Victim>,
     /// The total number of stored reflectors.
@@ -28,6 +45,7 @@ pub(super) struct Victims {
     is_full: bool,
 }
 
+#[derive(Clone)]
 struct Victim {
     latest: SeenMessage,
     first: Time,

@@ -324,7 +324,7 @@ fn reply<S: Sink>(
     }
     // Replies without a query are typical of floods: the flow keeps no state for them.
     if is_unasked {
-        rules::replied(ReplyMatch::Nothing, header, sink);
+        rules::unasked(header, cx.flow.evidence(), payload, sink);
         return;
     }
     let (listing, requests) = cx.conversation.listing();

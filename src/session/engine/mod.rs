@@ -334,7 +334,12 @@ impl Session {
         let context = &mut self.context;
         match context.options.needs.datagrams {
             Datagrams::None => {}
-            Datagrams::Only => return context.pass(shard, &key, outcome, recorder),
+            Datagrams::Only => {
+                if let Outcome::Tcp(_) = outcome {
+                    self.foreign.see(&key, &context.numbers);
+                }
+                return context.pass(shard, &key, outcome, recorder);
+            }
             Datagrams::Beside => {
                 if let Outcome::Udp(datagram) = outcome {
                     context.pass_datagram(shard, &key, datagram, recorder);

@@ -89,6 +89,11 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// The earliest time of a packet; 0 without any.
+    pub fn begin(&self) -> Time {
+        self.span.map_or(Time(0), |[begin, _]| begin)
+    }
+
     /// The latest time of a packet; 0 without any.
     pub fn end(&self) -> Time {
         self.span.map_or(Time(0), |[_, end]| end)
@@ -212,6 +217,15 @@ impl OtherTraffic {
         }));
         ports.sort_by_key(|it| Reverse(it.packets));
         ports
+    }
+
+    /// The number of packets of this transport.
+    pub fn packets(&self, transport: Transport) -> u64 {
+        let counts = match transport {
+            Transport::Udp => &self.udp,
+            Transport::Tcp => &self.tcp,
+        };
+        counts.iter().map(|count| u64::from(*count)).sum()
     }
 
     /// Adds packets between two ports.

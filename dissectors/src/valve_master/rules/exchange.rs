@@ -1,6 +1,8 @@
 //! Requests and responses: each request has one response.
 
-use crate::kit::{Evidence, Payload, ResponseDue, Sink, Span};
+use crate::kit::{
+    CrossFlowEvent, Evidence, Exchange, Payload, ResponseDue, ResponseRules, Sink, Span,
+};
 use crate::rule;
 use crate::valve_master::listing::ReplyMatch;
 use crate::valve_master::pending::{Asked, PendingRequest};
@@ -114,6 +116,22 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, s
             sink.checked(&VM027, false, at, || "there is no query on this socket".to_owned());
         }
     }
+}
+
+/// A list that goes to somebody who asked for none counts against [`SEC005`](crate::abuse_rules::SEC005).
+static UNASKED: ResponseRules =
+    ResponseRules { from_asked: &VM027, asked_for: None, answered: &VM026 };
+
+/// A reply on a socket without any query.
+pub(in crate::valve_master) fn unasked<S: Sink>(
+    at: Span,
+    evidence: Evidence,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    replied(ReplyMatch::Nothing, at, sink);
+    let exchange = Exchange::new(&UNASKED, "a list", 1, payload.time, evidence);
+    sink.cross_flow(CrossFlowEvent::Unasked(exchange), payload.seen());
 }
 
 /// Checks whether a challenge has a reason. `again`: it is the number that an info string answered wrongly.
