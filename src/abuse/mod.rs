@@ -202,7 +202,7 @@ impl Abuse {
     /// The next event of the capture.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Datagram(datagram) => self.datagram(datagram),
+            Event::Datagram(datagram) => _ = self.datagram(datagram),
             Event::Icmp(error) => {
                 let [from, _] = error.ends;
                 if let Some(server) = self.servers.get_mut(&Socket(from)) {
@@ -213,18 +213,20 @@ impl Abuse {
         }
     }
 
-    fn datagram(&mut self, event: &DatagramEvent<'_>) {
+    /// A datagram. Returns its protocol, if it is of a supported one.
+    pub(crate) fn datagram(&mut self, event: &DatagramEvent<'_>) -> Option<Id> {
         let (from, to) = (event.headers.from, event.headers.to);
         self.began.get_or_insert(event.headers.time);
         if let Some(victim) = self.victim(from.ip()) {
             victim.is_heard = true;
         }
-        let protocol = |end: SocketAddr| self.servers.get(&Socket(end))?.protocol;
-        let known = protocol(to).or_else(|| protocol(from));
-        let id = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
-        let Some((id, outline)) = id.and_then(|id| Some((id, id.outline(event.bytes)?))) else {
+        let spoken = |end: SocketAddr| self.servers.get(&Socket(end))?.protocol;
+        let known = spoken(to).or_else(|| spoken(from));
+        let protocol = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
+        let outline = protocol.and_then(|id| Some((id, id.outline(event.bytes)?)));
+        let Some((id, outline)) = outline else {
             self.read += u64::from(self.other(event));
-            return;
+            return protocol;
         };
         self.read += 1;
         let message = outline.message;
@@ -258,6 +260,7 @@ impl Abuse {
                 self.other(event);
             }
         }
+        protocol
     }
 
     /// A server's join or heartbeat to a master, or what it says of itself.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Map, Purpose, RecentMap, Time};
+use dissectors::kit::{MOST_TIMEOUTS, Map, Purpose, RecentMap, Time};
 
 use super::fact::Failure;
 
@@ -193,6 +193,13 @@ impl Exchange {
         self.is_challenged() && !self.is_returned && !self.is_answered
     }
 
+    /// Whether a request is sent again while it waits, `within` so many nanoseconds after its latest message. Who asks
+    /// without a pause asks anew after a while, as all counts of requests have it.
+    fn is_repeated_by(&self, request: &Request, latest: Time, within: i64) -> bool {
+        let waited = request.time.since(self.request.time);
+        request.time.since(latest) < within && waited / MOST_TIMEOUTS < within
+    }
+
     /// Whether a request returns its challenge, or what the client takes for it.
     fn is_continued_by(&self, request: &Request) -> bool {
         self.is_challenged() && (request.has_challenge() || self.challenge == request.challenge)
@@ -223,7 +230,8 @@ impl ExchangeLog {
         let key = ([request.client, request.server], request.key());
         match self.young.remove(&key).or_else(|| self.old.remove(&key)) {
             Some((mut exchange, latest))
-                if time.since(latest) < within || exchange.is_continued_by(&request) =>
+                if exchange.is_repeated_by(&request, latest, within)
+                    || exchange.is_continued_by(&request) =>
             {
                 exchange.asked_again(&request);
                 self.young.insert(key, (exchange, time));
@@ -251,17 +259,17 @@ impl ExchangeLog {
     }
 
     /// A server answers a request with this [`exchange_key`]; `challenge`: only with this one, which the client must
-    /// return.
+    /// return. Returns whether one waited for that.
     pub(super) fn response(
         &mut self,
         ends: [SocketAddr; 2],
         key: &'static str,
         time: Time,
         challenge: Option<i64>,
-    ) {
+    ) -> bool {
         let key = (ends, key);
         let open = self.young.remove(&key).or_else(|| self.old.remove(&key));
-        let Some((mut exchange, _)) = open else { return };
+        let Some((mut exchange, _)) = open else { return false };
         match challenge {
             Some(challenge) => {
                 exchange.challenged(challenge);
@@ -269,6 +277,7 @@ impl ExchangeLog {
             }
             None => self.ended.push(Exchange { is_answered: true, ..exchange }),
         }
+        true
     }
 
     /// An ICMP error answers a request of this kind, or one for a challenge with which each exchange begins.

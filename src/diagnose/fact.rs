@@ -9,6 +9,9 @@ pub(super) use dissectors::ledger::NO_ACCIDENT;
 /// As many exchanges show a share.
 pub(super) const ENOUGH: u64 = 10;
 
+/// What is not known of a packet that was cut.
+pub(super) const NOT_WHOLE: &str = "it was not recorded whole: record with a larger snaplen";
+
 /// Maximum number of packets named.
 const NAMED: usize = 3;
 
@@ -34,6 +37,8 @@ pub(super) struct Fact {
     latest_mended: Option<Box<Failure>>,
     /// Why it is unknown.
     pub(super) open: Option<Box<Failure>>,
+    /// How often a packet that was not recorded whole might have failed it.
+    doubts: u64,
 }
 
 /// The first packets that show something, without an allocation: there are very many conditions.
@@ -155,6 +160,19 @@ impl Fact {
     /// The same.
     pub(super) fn open_by(&mut self, why: Failure) {
         self.open = Some(Box::new(why));
+    }
+
+    /// What was recorded of this packet does not show whether it is met.
+    pub(super) fn may_fail(&mut self, why: Failure) {
+        self.doubts += 1;
+        self.open_by(why);
+    }
+
+    /// Why it is unknown, how often it was, and of how many, where that is too much.
+    pub(super) fn doubtful_share(&self) -> Option<(&Failure, u64, u64)> {
+        let all = self.doubts + self.good + self.times_not();
+        let is_much = self.doubts >= NO_ACCIDENT && 10 * self.doubts >= all && self.good > 0;
+        self.open.as_deref().filter(|_| is_much).map(|why| (why, self.doubts, all))
     }
 
     /// It was met, but these packets suggest that it may not always be.

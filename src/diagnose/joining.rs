@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::kit::{Item, Role, Side, Transport, causes};
 
-use super::fact::Failure;
+use super::fact::{Failure, NOT_WHOLE};
 use super::listing::has_rule_about_silence;
 use super::master::words;
 use super::registration::Registration;
@@ -169,7 +169,10 @@ impl Diagnosis {
         let passes = event.checked().passes;
         let is_proven =
             proof.is_none_or(|proof| passes.iter().any(|it| it.rule.code == proof.code));
-        if is_proven {
+        if payload.lost {
+            let why = Failure::new(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
+            items.iter().for_each(|item| server.doubts(Some(master), *item, &why));
+        } else if is_proven {
             shown.extend(items);
         } else {
             let why = Failure::with(&causes::KEY_UNKNOWN, payload.frame, &[]);
@@ -200,6 +203,8 @@ impl Diagnosis {
             let text = format!("status {status} {text}");
             let cause = &causes::REGISTRATION_REFUSED;
             server.fact_mut(Item::Accepted).bad(cause, payload.frame, text.trim_end());
+        } else if payload.lost && !described::refuses(event) {
+            server.fact_mut(Item::Accepted).open(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
         } else if server.is_told(text.as_deref(), described::refuses(event), payload.frame) {
             shown.push(Item::Accepted);
             server.reported = text.map(|text| format!("\"{text}\""));

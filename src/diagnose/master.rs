@@ -7,7 +7,7 @@ use dissectors::Id;
 use dissectors::kit::{Item, Kind, Masters, Purpose, Time, Transport, causes};
 
 use super::checklist::Checklist;
-use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
+use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE};
 use super::verdict::{ItemVerdict, Verdict};
 use super::{is_clients_fault, is_error};
 use crate::session::{MessageEvent, Value};
@@ -327,6 +327,14 @@ impl Master {
                 self.items.fact(Item::AcceptsClient).fails(why);
                 // The list of a banned client is one.
                 is_banned
+            }
+            // What it says may follow.
+            None if event.payload().lost
+                && described::each_listed(event).numbers().next().is_none() =>
+            {
+                let accepts = self.items.fact(Item::AcceptsClient);
+                accepts.open(&causes::CAPTURE_DROPS, event.frame(), NOT_WHOLE);
+                true
             }
             None => {
                 let of_all = self.refused.succeeds(client);

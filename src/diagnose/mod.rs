@@ -20,6 +20,7 @@ mod listing;
 mod lists;
 mod master;
 mod nat;
+mod other_answers;
 mod other_traffic;
 mod outcome;
 mod parties;
@@ -59,6 +60,7 @@ use fact::Failure;
 use lists::Lists;
 use master::Master;
 use nat::Translations;
+use other_answers::UnreadDatagram;
 use position::CommonHosts;
 use registration::is_of_registration;
 use server::Server;
@@ -108,8 +110,10 @@ pub struct Diagnosis {
     lists: Lists,
     /// The senders and purposes of packets.
     sent: RecentMap<u64, ServerPacket>,
-    /// The server that each client queried last, the packet, and when.
-    asked: RecentMap<SocketAddr, (SocketAddr, u64, Time)>,
+    /// The latest query of each client.
+    asked: RecentMap<SocketAddr, LatestQuery>,
+    /// The latest datagram, if it is no message so far.
+    unread: Option<UnreadDatagram>,
     /// Unsolicited responses, with the server that the client queried last.
     unasked: RecentMap<u64, SocketAddr>,
     /// The challenges of clients by servers, with the kind of request; `None`: the client had
@@ -173,6 +177,16 @@ struct Host {
     lost: Option<u64>,
 }
 
+/// A client's latest query.
+#[derive(Clone, Copy)]
+struct LatestQuery {
+    server: SocketAddr,
+    frame: u64,
+    time: Time,
+    /// The client also sends the server packets that are no messages.
+    plays: bool,
+}
+
 /// A packet to a server, or of one.
 #[derive(Clone, Copy)]
 struct ServerPacket {
@@ -184,7 +198,7 @@ struct ServerPacket {
 enum ServerPacketKind {
     /// A client's request. `follows`: it uses a challenge from this server, and no ICMP error says that
     /// the request did not arrive.
-    Request { message: &'static Message, kind: &'static str, follows: bool },
+    Request { message: &'static Message, protocol: Id, kind: &'static str, follows: bool },
     /// A message to this master.
     Join { master: IpAddr },
     /// A response to a request of this kind.
@@ -205,6 +219,7 @@ impl Diagnosis {
             lists: Lists::new(bytes / 8 / BYTES_OF_FACT),
             sent: RecentMap::default(),
             asked: RecentMap::default(),
+            unread: None,
             unasked: RecentMap::default(),
             challenged: RecentMap::default(),
             responded: Responded::default(),
@@ -274,8 +289,15 @@ impl Diagnosis {
 
     /// The next event of the capture.
     pub fn event(&mut self, event: &Event<'_>) {
-        if let (Event::Datagram(_) | Event::Icmp(_), Some(abuse)) = (event, &mut self.abuse) {
-            abuse.event(event);
+        match event {
+            Event::Datagram(datagram) => {
+                if let Some(abuse) = &mut self.abuse {
+                    let protocol = abuse.datagram(datagram);
+                    self.datagram(datagram, protocol);
+                }
+            }
+            Event::Icmp(_) => self.abuse.iter_mut().for_each(|abuse| abuse.event(event)),
+            _ => {}
         }
         match event {
             Event::Message(message) => self.message(message),
@@ -345,6 +367,9 @@ impl Diagnosis {
         if self.receivers.len() < self.remembered {
             self.receivers.insert(to.ip());
         }
+        // It may be the message in the latest datagram.
+        self.unread.take_if(|unread| unread.frame == frame);
+        self.unread_datagram();
         let purpose = event.message().purpose;
         self.behind_nat(event);
         self.parties(id, event);

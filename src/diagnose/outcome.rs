@@ -30,6 +30,7 @@ impl Diagnosis {
         read: &mut Totals,
         wanted: Option<(IpAddr, Option<u16>)>,
     ) -> Diagnoses {
+        self.unread_datagram();
         self.count_orphans();
         self.across_flows(read);
         let (attacks, omitted) = self.attacks();

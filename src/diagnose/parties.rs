@@ -13,15 +13,12 @@ use super::exchange_log::{Exchange, Request, asks_for_data, exchange_key};
 use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use super::master::{Master, Surroundings};
-use super::server::{self, ChallengeLoops, Odd, OddResponse, Server};
+use super::server::{self, ChallengeLoops, Server};
 use super::verdict::{DiagnosedParty, ItemVerdict, Verdict};
 use super::{Diagnosis, ServerPacketKind, is_clients_fault, is_error};
-use crate::session::{MessageEvent, Totals, Value};
+use crate::session::{MessageEvent, Totals};
 use crate::summary::described;
 use crate::text::grouped;
-
-/// How connectionless packets of many games begin.
-const HEADER: [u8; 4] = [0xFF; 4];
 
 impl Diagnosis {
     /// A message, as far as it is about a client or a master.
@@ -57,6 +54,12 @@ impl Diagnosis {
                     && event.field("text").is_some()
                     && self.may_be_asked(from, to) =>
             {
+                self.odd(event);
+            }
+            (Purpose::Response | Purpose::ClientChallenge, _)
+                if event.reply().is_none() && self.is_asked_otherwise(id, from, to) =>
+            {
+                self.responses += 1;
                 self.odd(event);
             }
             (Purpose::Response | Purpose::ClientChallenge, _) => {
@@ -102,68 +105,15 @@ impl Diagnosis {
         self.exchanges_ended();
     }
 
-    /// The client's latest request, if it was to this server.
-    fn is_asked(&mut self, server: SocketAddr, client: SocketAddr) -> Option<u64> {
-        let (asked, request, _) = *self.asked.get_mut(&client, self.remembered)?;
-        (asked == server).then_some(request)
-    }
-
-    /// Whether a client asked this server, or its requests are not in the capture, only the server's responses.
-    fn may_be_asked(&mut self, server: SocketAddr, client: SocketAddr) -> bool {
-        match self.asked.get_mut(&client, self.remembered) {
-            Some((asked, ..)) => *asked == server,
-            None => self.servers.get(&server).is_some_and(|it| {
-                it.orphans > 0 && it.first_asked.is_none() && it.registers.is_none()
-            }),
-        }
-    }
-
-    /// A server sends something else than a response to a request.
-    fn odd(&mut self, event: &MessageEvent<'_>) {
-        let (payload, [from, to]) = (event.payload(), event.ends());
-        self.answered(event, false);
-        // Of a packet that was cut, the rest may show what it is.
-        if payload.lost {
-            return;
-        }
-        let Some(server) = self.servers.get_mut(&from) else { return };
-        let is = match payload.bytes.iter().all(|byte| *byte == 0) {
-            true => Odd::Zeros,
-            false => Odd::Text(match event.field("text") {
-                Some(Value::Text(text)) => readable(text),
-                // The byte before the text is the message's kind.
-                _ => {
-                    readable(payload.bytes.strip_prefix(&HEADER).map_or(payload.bytes, after_kind))
-                }
-            }),
-        };
-        let client = Some(to.ip());
-        let new = || OddResponse { is: is.clone(), client, times: 0, frames: Vec::new() };
-        let known = find_or_add(&mut server.odd, Server::ODD, |odd| odd.is == is, new);
-        // Where each is another one, the last one stands for all further ones.
-        let Some(odd) = (match known {
-            None => server.odd.last_mut(),
-            known => known,
-        }) else {
-            return;
-        };
-        odd.client = odd.client.filter(|known| *known == to.ip());
-        odd.times += 1;
-        if odd.frames.len() < 3 {
-            odd.frames.push(payload.frame);
-        }
-    }
-
     /// A server answers a request, at least in part. Returns the key of its exchange, if that is known.
     fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) -> Option<&'static str> {
         let [server, client] = event.ends();
         let request = match event.reply() {
             Some(reply) => reply.request,
-            None => self.is_asked(server, client)?,
+            None => self.latest_query(server, client)?.frame,
         };
         let sent = self.sent.get_mut(&request, self.remembered)?.what;
-        let ServerPacketKind::Request { message, kind, .. } = sent else { return None };
-        let protocol = event.context().protocol?;
+        let ServerPacketKind::Request { message, protocol, kind, .. } = sent else { return None };
         // To a request for a challenge, that is the answer; and nobody can return one that is no number.
         let is_step = is_challenge
             && asks_for_data(protocol, message.purpose)
@@ -369,31 +319,7 @@ impl Diagnosis {
     }
 }
 
-/// Without the byte that is the kind of a message.
-fn after_kind(bytes: &[u8]) -> &[u8] {
-    bytes.get(1..).unwrap_or_default()
-}
-
-/// The readable part of a message.
-fn readable(bytes: &[u8]) -> String {
-    const LONGEST: usize = 120;
-    let parts = bytes.split(|byte| !(byte.is_ascii_graphic() || *byte == b' '));
-    let longest = parts.max_by_key(|part| part.len()).unwrap_or_default();
-    if longest.len() >= 6 {
-        return String::from_utf8_lossy(
-            longest.get(..longest.len().min(LONGEST)).unwrap_or_default(),
-        )
-        .trim()
-        .to_owned();
-    }
-    let hex = bytes.iter().take(16).map(|byte| format!("{byte:02x}"));
-    Vec::from_iter(hex).join(" ")
-}
-
 impl Server {
-    /// Maximum number of different things that it sends in place of responses.
-    const ODD: usize = 8;
-
     /// An exchange with it has ended.
     fn exchange(&mut self, exchange: &Exchange) {
         let frame = exchange.request.frame;

@@ -307,7 +307,7 @@ impl Pattern {
     }
 
     /// Whether too few are unanswered, or asked, to call it a share.
-    fn is_accident(&self) -> bool {
+    pub(super) fn is_accident(&self) -> bool {
         self.all.asked < ENOUGH || self.is_rare()
     }
 

@@ -8,7 +8,7 @@ use dissectors::kit::{Item, Purpose, Time, causes, is_broadcast};
 
 use super::fact::Failure;
 use super::server::Server;
-use super::{Diagnosis, ServerPacket, ServerPacketKind};
+use super::{Diagnosis, LatestQuery, ServerPacket, ServerPacketKind};
 use crate::session::MessageEvent;
 use crate::summary::described;
 
@@ -30,9 +30,11 @@ impl Diagnosis {
         let was_challenged = challenged.is_some();
         let kind = described::request_kind(event);
         let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == kind));
-        let what = ServerPacketKind::Request { message, kind, follows };
+        let what = ServerPacketKind::Request { message, protocol: id, kind, follows };
         self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
-        self.asked.insert(from, (to, frame, payload.time), self.remembered);
+        let plays = self.asked.get_mut(&from, self.remembered).is_some_and(|it| it.plays);
+        let query = LatestQuery { server: to, frame, time: payload.time, plays };
+        self.asked.insert(from, query, self.remembered);
         let timeout = self.ledger_settings.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
         let server = self.server(to)?;
@@ -109,7 +111,7 @@ impl Diagnosis {
             _ => shown.push(Item::Whole),
         }
         shown.push(Item::Answered);
-        if let Some(ServerPacketKind::Request { message, kind, follows }) = request {
+        if let Some(ServerPacketKind::Request { message, kind, follows, .. }) = request {
             if follows {
                 shown.push(Item::Verified);
             }
@@ -137,17 +139,19 @@ impl Diagnosis {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         match self.asked.get_mut(&to, self.remembered).copied() {
-            Some((asked, request, since)) if asked == from => {
-                if event.message().purpose == Purpose::Response && self.is_orphan(event, since) {
+            Some(query) if query.server == from => {
+                if event.message().purpose == Purpose::Response && self.is_orphan(event, query.time)
+                {
                     return self.only_answers(event, shown);
                 }
-                let sent = ServerPacket { server: asked, what: ServerPacketKind::Part { request } };
+                let what = ServerPacketKind::Part { request: query.frame };
+                let sent = ServerPacket { server: from, what };
                 self.sent.insert(frame, sent, self.remembered);
             }
             Some(_) if let Some(server) = self.answers_broadcast(event, shown) => {
                 return Some(server);
             }
-            Some((asked, ..)) => {
+            Some(LatestQuery { server: asked, .. }) => {
                 // A rule may be about its first packet.
                 let mut packets = Vec::new();
                 payload.frames(&mut packets);
@@ -204,7 +208,13 @@ impl Diagnosis {
 
 impl Server {
     /// A response came so many nanoseconds after the request.
-    fn takes(&mut self, taken: i64, timeout: i64, kind: Option<&'static str>, frame: u64) {
+    pub(super) fn takes(
+        &mut self,
+        taken: i64,
+        timeout: i64,
+        kind: Option<&'static str>,
+        frame: u64,
+    ) {
         self.slowest = self.slowest.max(taken.unsigned_abs());
         if taken <= timeout {
             self.good_of(kind, Item::InTime, frame);

@@ -19,6 +19,8 @@ impl Diagnosis {
         self.excuse(address, server);
         self.too_few(server);
         server.late_challenges();
+        too_doubtful(server, Item::Whole);
+        too_doubtful(server, Item::Readable);
         if self.is_lossy(read) {
             proves_nothing(server);
             return;
@@ -135,9 +137,13 @@ impl Diagnosis {
 
 /// The recording lost packets.
 fn proves_nothing(server: &mut Server) {
+    let is_answered = server.pattern.is_accident();
     for item in [Item::Verified, Item::Answered, Item::Whole] {
         let fact = server.fact_mut(item);
-        if fact.failure(true).is_some_and(|failure| failure.cause.kind != CauseKind::Icmp) {
+        let why = fact.failure(true).map(|failure| failure.cause.kind);
+        if why.is_some_and(|why| why != CauseKind::Icmp)
+            || why.is_none() && item == Item::Answered && !is_answered
+        {
             let text = "the recording lost packets: what is missing proves nothing";
             fact.fails_by(Vec::new());
             fact.doubt(Vec::new(), Failure::new(&causes::CAPTURE_DROPS, 0, text));
@@ -228,6 +234,18 @@ fn odd_responses(server: &mut Server) {
         Some(_) => {}
         None => readable.fails_by(failures),
     }
+}
+
+/// Too many packets were cut for a condition to be met.
+fn too_doubtful(server: &mut Server, item: Item) {
+    let fact = server.fact_mut(item);
+    if fact.failure(true).is_some() {
+        return;
+    }
+    let Some((why, doubts, all)) = fact.doubtful_share() else { return };
+    let text = format!("{} of {} responses: {}", grouped(doubts), grouped(all), why.text);
+    let why = Failure { text, ..why.clone() };
+    fact.doubt(vec![why.frame], why);
 }
 
 /// A condition is not met too often to be an accident, though it is met at other times.

@@ -250,7 +250,7 @@ impl Server {
 
     /// The same, for a condition that is unknown.
     pub(super) fn doubts(&mut self, master: Option<IpAddr>, item: Item, why: &Failure) {
-        self.facts_of(item, master).into_iter().for_each(|fact| fact.open_by(why.clone()));
+        self.facts_of(item, master).into_iter().for_each(|fact| fact.may_fail(why.clone()));
     }
 
     /// It addresses this master.

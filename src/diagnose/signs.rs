@@ -191,15 +191,16 @@ impl Diagnosis {
         if let Some(server) = self.servers.get_mut(&server) {
             match is_lost {
                 true => server.fact_mut(Item::Whole).bad(&causes::FRAGMENT_LOST, frame, words),
-                false => server.fact_mut(Item::Whole).open(why_open(&NET005), frame, words),
+                false => {
+                    let why = Failure::new(why_open(&NET005), frame, words);
+                    server.fact_mut(Item::Whole).may_fail(why);
+                }
             }
             server.in_part += 1;
         }
         let asked = self.asked.get_mut(&client, self.remembered).copied();
-        if let Some((asked, request, _)) = asked.filter(|(_, request, _)| *request < frame)
-            && asked == sender
-        {
-            self.responds_in_part(sender, request, frame);
+        if let Some(query) = asked.filter(|query| query.frame < frame && query.server == sender) {
+            self.responds_in_part(sender, query.frame, frame);
         }
     }
 

@@ -83,12 +83,13 @@ bitflags! {
     }
 }
 
+/// Repeats prolong the wait for a response up to so many timeouts.
+pub const MOST_TIMEOUTS: i64 = 3;
+
 impl<Q: Question> Request<Q> {
     /// The maximum of counted responses, and of counted packets.
     const MOST_LEFT: u8 = u8::MAX;
     const MOST_TRIES: u8 = 127;
-    /// Repeats prolong the wait for a response up to so many timeouts.
-    const MOST_TIMEOUTS: i64 = 3;
 
     /// A request that is sent for the first time, as far as is known. `is_due`: a response is due.
     pub fn new(what: Q, mark: Mark, is_due: bool) -> Request<Q> {
@@ -147,7 +148,7 @@ impl<Q: Question> Request<Q> {
             && before.due == self.due
             && self.repeats(before)
             && !before.is_overdue(clock)
-            && clock.now.since(before.began) / Self::MOST_TIMEOUTS < timeout
+            && clock.now.since(before.began) / MOST_TIMEOUTS < timeout
     }
 
     /// It was repeated.

@@ -1,0 +1,190 @@
+//! What a server sends in place of responses: words, zeros, and what other programs say.
+
+use std::net::SocketAddr;
+
+use dissectors::Id;
+use dissectors::kit::{Item, Time, causes};
+
+use super::exchange_log::exchange_key;
+use super::fact::{Failure, NOT_WHOLE};
+use super::find_or_add::find_or_add;
+use super::server::{Odd, OddResponse, Server};
+use super::{Diagnosis, LatestQuery, ServerPacketKind};
+use crate::session::{DatagramEvent, MessageEvent, Value};
+
+/// How connectionless packets of many games begin.
+const HEADER: [u8; 4] = [0xFF; 4];
+
+/// A datagram that is no message, as far as is known: if it is one, that follows.
+pub(super) struct UnreadDatagram {
+    pub(super) frame: u64,
+    time: Time,
+    from: SocketAddr,
+    to: SocketAddr,
+    is: Odd,
+}
+
+impl Diagnosis {
+    /// A datagram, of a supported protocol or none, before the message in it.
+    pub(super) fn datagram(&mut self, event: &DatagramEvent<'_>, protocol: Option<Id>) {
+        self.unread_datagram();
+        let headers = &event.headers;
+        if protocol.is_some() || event.is_cut() || event.bytes.is_empty() {
+            return;
+        }
+        let (from, to) = (headers.from, headers.to);
+        if let Some(query) = self.asked.get_mut(&from, self.remembered)
+            && query.server == to
+        {
+            // A player, at the port of the game.
+            query.plays = true;
+        } else if self.latest_query(from, to).is_some() {
+            let (frame, time, is) = (headers.frame, headers.time, what_is(event.bytes, None));
+            self.unread = Some(UnreadDatagram { frame, time, from, to, is });
+        }
+    }
+
+    /// The latest datagram carries no message: a server that is understood by nobody answers so.
+    pub(super) fn unread_datagram(&mut self) {
+        let Some(UnreadDatagram { frame, time, from, to, is }) = self.unread.take() else { return };
+        let query = self.latest_query(from, to);
+        let is_understood = |server: &Server| server.fact(Item::Readable).good > 0;
+        if query.is_none_or(|query| query.plays)
+            || self.servers.get(&from).is_none_or(is_understood)
+        {
+            return;
+        }
+        if self.answers_latest([from, to], time) {
+            self.odd_answer([from, to], (frame, time), is);
+        }
+    }
+
+    /// The client's latest query, if it was to this server.
+    pub(super) fn latest_query(
+        &mut self,
+        server: SocketAddr,
+        client: SocketAddr,
+    ) -> Option<LatestQuery> {
+        let query = *self.asked.get_mut(&client, self.remembered)?;
+        (query.server == server).then_some(query)
+    }
+
+    /// Whether the client's latest query was to this server, in another protocol.
+    pub(super) fn is_asked_otherwise(
+        &mut self,
+        id: Id,
+        server: SocketAddr,
+        client: SocketAddr,
+    ) -> bool {
+        let Some(query) = self.latest_query(server, client) else { return false };
+        let sent = self.sent.get_mut(&query.frame, self.remembered).map(|sent| sent.what);
+        matches!(sent, Some(ServerPacketKind::Request { protocol, .. }) if protocol != id)
+    }
+
+    /// Whether a client asked this server, or its requests are not in the capture, only the server's responses.
+    pub(super) fn may_be_asked(&mut self, server: SocketAddr, client: SocketAddr) -> bool {
+        match self.asked.get_mut(&client, self.remembered) {
+            Some(query) => query.server == server,
+            None => self.servers.get(&server).is_some_and(|it| {
+                it.orphans > 0 && it.first_asked.is_none() && it.registers.is_none()
+            }),
+        }
+    }
+
+    /// A server answers a client's latest query with something that does not say which it answers. Returns whether
+    /// an exchange waited for that.
+    fn answers_latest(&mut self, [server, client]: [SocketAddr; 2], time: Time) -> bool {
+        let Some(query) = self.latest_query(server, client) else { return false };
+        let sent = self.sent.get_mut(&query.frame, self.remembered).map(|sent| sent.what);
+        let Some(ServerPacketKind::Request { protocol, kind, .. }) = sent else { return false };
+        self.log.response([client, server], exchange_key(protocol, kind), time, None)
+    }
+
+    /// A server sends a message that is no response.
+    pub(super) fn odd(&mut self, event: &MessageEvent<'_>) {
+        let (payload, ends) = (event.payload(), event.ends());
+        self.answers_latest(ends, event.time());
+        // Of a packet that was cut, the rest may show what it is.
+        if payload.lost {
+            if let Some(server) = self.servers.get_mut(&ends[0]) {
+                let why = Failure::new(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
+                server.fact_mut(Item::Readable).may_fail(why);
+            }
+            return;
+        }
+        let text = match event.field("text") {
+            Some(Value::Text(text)) => Some(readable(text)),
+            _ => None,
+        };
+        self.odd_answer(ends, (payload.frame, payload.time), what_is(payload.bytes, text));
+    }
+
+    /// A server sends something else than a response to a request.
+    fn odd_answer(&mut self, [from, to]: [SocketAddr; 2], (frame, time): (u64, Time), is: Odd) {
+        let query = self.latest_query(from, to);
+        let sent = query.and_then(|query| self.sent.get_mut(&query.frame, self.remembered));
+        let kind = match sent.map(|sent| sent.what) {
+            Some(ServerPacketKind::Request { kind, .. }) => Some(kind),
+            _ => None,
+        };
+        let timeout = self.ledger_settings.answer_timeout;
+        let Some(server) = self.servers.get_mut(&from) else { return };
+        // Whatever it is, it came in answer.
+        if let Some(query) = query {
+            server.good_of(kind, Item::Answered, frame);
+            server.good(Item::FromAsked, frame);
+            server.takes(time.since(query.time), timeout, kind, frame);
+        }
+        let client = Some(to.ip());
+        let new = || OddResponse { is: is.clone(), client, times: 0, frames: Vec::new() };
+        let known = find_or_add(&mut server.odd, Server::ODD, |odd| odd.is == is, new);
+        // Where each is another one, the last one stands for all further ones.
+        let Some(odd) = (match known {
+            None => server.odd.last_mut(),
+            known => known,
+        }) else {
+            return;
+        };
+        odd.client = odd.client.filter(|known| *known == to.ip());
+        odd.times += 1;
+        if odd.frames.len() < 3 {
+            odd.frames.push(frame);
+        }
+    }
+}
+
+impl Server {
+    /// Maximum number of different things that it sends in place of responses.
+    const ODD: usize = 8;
+}
+
+/// What these bytes are; `text`: a text in them.
+fn what_is(bytes: &[u8], text: Option<String>) -> Odd {
+    if bytes.iter().all(|byte| *byte == 0) {
+        return Odd::Zeros;
+    }
+    // The byte before the text is the message's kind.
+    let words = || readable(bytes.strip_prefix(&HEADER).map_or(bytes, after_kind));
+    Odd::Text(text.unwrap_or_else(words))
+}
+
+/// Without the byte that is the kind of a message.
+fn after_kind(bytes: &[u8]) -> &[u8] {
+    bytes.get(1..).unwrap_or_default()
+}
+
+/// The readable part of a message.
+fn readable(bytes: &[u8]) -> String {
+    const LONGEST: usize = 120;
+    let parts = bytes.split(|byte| !(byte.is_ascii_graphic() || *byte == b' '));
+    let longest = parts.max_by_key(|part| part.len()).unwrap_or_default();
+    if longest.len() >= 6 {
+        return String::from_utf8_lossy(
+            longest.get(..longest.len().min(LONGEST)).unwrap_or_default(),
+        )
+        .trim()
+        .to_owned();
+    }
+    let hex = bytes.iter().take(16).map(|byte| format!("{byte:02x}"));
+    Vec::from_iter(hex).join(" ")
+}
