@@ -93,7 +93,7 @@ impl Diagnosis {
         read: &Totals,
         position: CapturePosition,
     ) {
-        self.registrations(address, server, read, position);
+        self.registrations(address, server, read);
         let whole = server.fact(Item::Whole);
         if let Some(frame) = server.in_one_packet
             && whole.run == 0

@@ -280,6 +280,12 @@ impl ExchangeLog {
         true
     }
 
+    /// Whether an exchange with this [`exchange_key`] waits for its response.
+    pub(super) fn waits(&self, ends: [SocketAddr; 2], key: &'static str) -> bool {
+        let key = (ends, key);
+        self.young.contains_key(&key) || self.old.contains_key(&key)
+    }
+
     /// An ICMP error answers a request of this kind, or one for a challenge with which each exchange begins.
     pub(super) fn refuses(&mut self, ends: [SocketAddr; 2], kind: &'static str, why: &Failure) {
         for key in [kind, ""].map(|key| (ends, key)) {

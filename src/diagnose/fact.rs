@@ -171,7 +171,7 @@ impl Fact {
     /// Why it is unknown, how often it was, and of how many, where that is too much.
     pub(super) fn doubtful_share(&self) -> Option<(&Failure, u64, u64)> {
         let all = self.doubts + self.good + self.times_not();
-        let is_much = self.doubts >= NO_ACCIDENT && 10 * self.doubts >= all && self.good > 0;
+        let is_much = self.is_too_much(self.doubts, all) && self.good > 0;
         self.open.as_deref().filter(|_| is_much).map(|why| (why, self.doubts, all))
     }
 
@@ -196,13 +196,17 @@ impl Fact {
         self.run + self.mended
     }
 
-    /// The latest failure, with its number and that of all, if too many fail: one of ten, and more than an accident.
+    /// Whether so many failures of all are too many: one of ten, and more than an accident.
+    pub(super) fn is_too_much(&self, bad: u64, all: u64) -> bool {
+        bad >= NO_ACCIDENT && 10 * bad >= all
+    }
+
+    /// The latest failure, with its number and that of all, if some fail and others do not.
     pub(super) fn share(&self) -> Option<(&Failure, u64, u64)> {
         let bad = self.times_not();
         let all = bad + self.good;
-        let is_much = bad >= NO_ACCIDENT && 10 * bad >= all && self.good > 0;
         let latest = self.bad.last().or(self.latest_mended.as_deref());
-        latest.filter(|_| is_much).map(|latest| (latest, bad, all))
+        latest.filter(|_| bad > 0 && self.good > 0).map(|latest| (latest, bad, all))
     }
 
     /// The failure that counts at the end, if any. `of_many`: the condition is checked repeatedly,

@@ -115,7 +115,12 @@ impl Diagnosis {
         server.query = Some(protocol);
         server.asked_by(to.ip());
         server.good(Item::Asked, event.frame());
+        server.by_broadcast = true;
         shown.extend([Item::Answered, Item::FromAsked, Item::Readable]);
+        match event.payload().pieces.iter().any(|piece| piece.frame != event.frame()) {
+            true => shown.push(Item::Whole),
+            false => server.in_one_packet = Some(event.frame()),
+        }
         Some(from)
     }
 

@@ -174,6 +174,9 @@ impl ServerState<'_> {
             Item::Asked => {
                 let at_least = if server.clients.len() < CLIENTS { "" } else { "at least " };
                 let clients = counted(server.clients.len() as u64, "client");
+                if server.by_broadcast && server.exchanges.asked == 0 {
+                    return format!("{at_least}{clients}, by broadcast");
+                }
                 format!("{at_least}{clients}, {}", counted(server.exchanges.asked, "request"))
             }
             Item::Answered if server.in_part > 0 && !server.responds_whole() => {

@@ -171,7 +171,12 @@ impl Diagnosis {
             proof.is_none_or(|proof| passes.iter().any(|it| it.rule.code == proof.code));
         if payload.lost {
             let why = Failure::new(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
-            items.iter().for_each(|item| server.doubts(Some(master), *item, &why));
+            for item in items {
+                match *item == Item::Echo && event.field("challenge").is_some() {
+                    true => shown.push(Item::Echo),
+                    false => server.doubts(Some(master), *item, &why),
+                }
+            }
         } else if is_proven {
             shown.extend(items);
         } else {

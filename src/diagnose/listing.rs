@@ -6,11 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Item, NeededEvidence, causes, is_private};
 
+use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT};
 use super::lists::{Listing, Lists, MasterLists, Sighting};
 use super::registration::Registration;
 use super::server::Server;
-use super::{CapturePosition, Diagnosis};
 use crate::session::Totals;
 use crate::text::{grouped, long_span};
 
@@ -28,7 +28,6 @@ impl Diagnosis {
         address: SocketAddr,
         server: &mut Server,
         read: &Totals,
-        position: CapturePosition,
     ) {
         let mut all = std::mem::take(&mut server.registrations);
         if all.is_empty() {
@@ -37,10 +36,9 @@ impl Diagnosis {
         let masters: Vec<_> = all.iter().filter_map(|it| it.master).map(|it| it.ip()).collect();
         let span = read.span.map_or(0, |[begin, end]| end.since(begin));
         let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
-        let is_long = position == CapturePosition::Server && span > 2 * HEARTBEAT;
         let never_joins = own.is_some()
             && !self.of_probe
-            && (is_long && self.is_heard(address.ip(), read) || self.complete)
+            && self.complete
             && all.iter().all(|registration| registration.joins.is_none());
         let lan_only =
             server.lan_only.zip(server.registers.and_then(|id| id.info().diagnosis.lan_only));

@@ -370,6 +370,9 @@ impl Diagnosis {
         // It may be the message in the latest datagram.
         self.unread.take_if(|unread| unread.frame == frame);
         self.unread_datagram();
+        if self.is_nothing_of_its_own(event) {
+            return self.odd(event);
+        }
         let purpose = event.message().purpose;
         self.behind_nat(event);
         self.parties(id, event);

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Item, Time, causes};
+use dissectors::kit::{Item, Purpose, Time, Transport, causes};
 
 use super::exchange_log::exchange_key;
 use super::fact::{Failure, NOT_WHOLE};
@@ -59,6 +59,26 @@ impl Diagnosis {
         }
     }
 
+    /// Whether a server sends a client, in answer, its own request or only zeros.
+    pub(super) fn is_nothing_of_its_own(&mut self, event: &MessageEvent<'_>) -> bool {
+        let (payload, [from, to]) = (event.payload(), event.ends());
+        let is_request =
+            matches!(event.message().purpose, Purpose::Query | Purpose::ChallengeRequest);
+        let is_empty = || payload.bytes.iter().all(|byte| *byte == 0);
+        if payload.transport == Transport::Tcp || payload.lost || !(is_request || is_empty()) {
+            return false;
+        }
+        let Some(query) = self.latest_query(from, to) else { return false };
+        !is_request || self.waits(query, to)
+    }
+
+    /// Whether this query waits for its response.
+    fn waits(&mut self, query: LatestQuery, client: SocketAddr) -> bool {
+        let sent = self.sent.get_mut(&query.frame, self.remembered).map(|sent| sent.what);
+        let Some(ServerPacketKind::Request { protocol, kind, .. }) = sent else { return false };
+        self.log.waits([client, query.server], exchange_key(protocol, kind))
+    }
+
     /// The client's latest query, if it was to this server.
     pub(super) fn latest_query(
         &mut self,
@@ -93,7 +113,7 @@ impl Diagnosis {
 
     /// A server answers a client's latest query with something that does not say which it answers. Returns whether
     /// an exchange waited for that.
-    fn answers_latest(&mut self, [server, client]: [SocketAddr; 2], time: Time) -> bool {
+    pub(super) fn answers_latest(&mut self, [server, client]: [SocketAddr; 2], time: Time) -> bool {
         let Some(query) = self.latest_query(server, client) else { return false };
         let sent = self.sent.get_mut(&query.frame, self.remembered).map(|sent| sent.what);
         let Some(ServerPacketKind::Request { protocol, kind, .. }) = sent else { return false };

@@ -226,7 +226,7 @@ impl Pattern {
         if let Some(refused) = self.refused() {
             return Some(refused).filter(|_| !self.is_accident());
         }
-        let never = self.of_one_kind().or_else(|| self.of_appended());
+        let never = self.of_some_kinds().or_else(|| self.of_appended());
         let never = never.or_else(|| self.of_silent_clients());
         if never.is_some() || self.is_accident() {
             let period = || Some(self.periods.silent(&self.all, false, self.frame())?.failure);
@@ -316,16 +316,25 @@ impl Pattern {
         self.all.missing() * 10 <= self.all.asked
     }
 
-    /// One kind of request is never answered.
-    fn of_one_kind(&self) -> Option<PatternFailure> {
+    /// The kinds of requests that are never answered, while others are.
+    pub(super) fn silent_kinds(&self) -> impl Iterator<Item = (&'static str, ExchangeCounts)> {
         let answers = |id: Id| self.answers_in().any(|other| other == id);
-        let (_, kind, share) =
-            *self.kinds.iter().find(|(id, _, share)| is_silent(share) && answers(*id))?;
-        let values: [(_, &dyn Display); 2] = [("asked", &grouped(share.asked)), ("kind", &kind)];
+        let silent =
+            self.kinds.iter().filter(move |(id, _, share)| is_silent(share) && answers(*id));
+        silent.map(|(_, kind, share)| (*kind, *share))
+    }
+
+    /// Some kinds of requests are never answered.
+    fn of_some_kinds(&self) -> Option<PatternFailure> {
+        let silent = Vec::from_iter(self.silent_kinds());
+        let kinds = Vec::from_iter(silent.iter().map(|(kind, _)| *kind)).join(" and ");
+        let asked: u64 = silent.iter().map(|(_, share)| share.asked).sum();
+        let values: [(_, &dyn Display); 2] = [("asked", &grouped(asked)), ("kind", &kinds)];
+        let (first, _) = silent.first()?;
         let cause = &causes::answers::ONLY_SOME_KINDS;
         Some(PatternFailure::new(
             Failure::with(cause, self.frame(), &values),
-            Some(("kind", kind.to_owned())),
+            Some(("kind", (*first).to_owned())),
         ))
     }
 

@@ -152,6 +152,9 @@ impl Diagnosis {
                 return Some(server);
             }
             Some(LatestQuery { server: asked, .. }) => {
+                if asked.ip() == from.ip() {
+                    self.answers_latest([asked, to], event.time());
+                }
                 // A rule may be about its first packet.
                 let mut packets = Vec::new();
                 payload.frames(&mut packets);

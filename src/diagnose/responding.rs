@@ -154,7 +154,18 @@ fn proves_nothing(server: &mut Server) {
 /// What the unanswered requests have in common.
 fn in_common(server: &mut Server) {
     let found = server.pattern.failure();
-    if let Some(found) = found.filter(|found| !responds_in_part(server, found)) {
+    if let Some(mut found) = found.filter(|found| !responds_in_part(server, found)) {
+        // Several kinds are never answered: whoever answers the other one knows no more.
+        let only_describes = server.kinds.iter().all(|it| it.answered.good == 0 || it.describes);
+        if found.failure.cause == &causes::answers::ONLY_SOME_KINDS
+            && only_describes
+            && server.pattern.silent_kinds().count() > 1
+        {
+            let Failure { frame, ref values, .. } = found.failure;
+            let kinds = values.iter().find(|(name, _)| *name == "kind");
+            let kinds = kinds.map_or("", |(_, kinds)| kinds);
+            found.failure = Failure::with(&causes::ONLY_INFO_ANSWERED, frame, &[("kind", &kinds)]);
+        }
         server.fact_mut(Item::Answered).fails_by(vec![found.failure.clone()]);
         server.unanswered = Some(found);
     }
@@ -213,7 +224,7 @@ fn challenged_again(server: &mut Server) {
 fn odd_responses(server: &mut Server) {
     let Some(odd) = server.odd.iter().max_by_key(|odd| odd.times) else { return };
     let good = server.fact(Item::Readable).good;
-    let (times, all) = (grouped(odd.times), grouped(odd.times + good));
+    let times = grouped(odd.times);
     let (cause, times, text) = match &odd.is {
         Odd::Zeros => (&causes::answers::ZERO_FILLED, times, ""),
         Odd::Text(text) if described::is_refusal(text) => {
@@ -223,6 +234,8 @@ fn odd_responses(server: &mut Server) {
     };
     let one = odd.client.filter(|_| good > 0);
     let toward = one.map_or(String::new(), |client| format!(" to {client}"));
+    let all = counted(odd.times + good, "response");
+    let all = one.map_or(all.clone(), |client| format!("{all}, all to {client},"));
     let text = format!("\"{text}\"{toward}");
     let values: [(_, &dyn Display); 3] = [("times", &times), ("all", &all), ("text", &text)];
     let failure = |frame: &u64| Failure::with(cause, *frame, &values);
@@ -255,7 +268,15 @@ fn too_many(server: &mut Server, item: Item) {
         return;
     }
     let Some((latest, bad, all)) = fact.share() else { return };
-    let text = format!("{} of {} responses: {}", grouped(bad), grouped(all), latest.text);
+    let is_too_many = fact.is_too_much(bad, all);
+    let client = server.only_failing(item);
+    let toward = client.map_or(String::new(), |client| format!(", all to {client}"));
+    let text = format!("{} of {} responses{toward}: {}", grouped(bad), grouped(all), latest.text);
     let failure = Failure { text, ..latest.clone() };
-    server.fact_mut(item).fails_by(vec![failure]);
+    let is_kept = failure.cause.unknown.contains(&item);
+    match is_too_many {
+        true => server.fact_mut(item).fails_by(vec![failure]),
+        false if is_kept => server.fact_mut(item).doubt(vec![failure.frame], failure),
+        false => {}
+    }
 }

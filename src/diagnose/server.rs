@@ -101,6 +101,10 @@ pub(super) struct Server {
     pub(super) late_challenge: Option<(i64, u64)>,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,
+    /// Conditions of its responses that fail, with the client that gets these; `None`: several get some.
+    failing: Vec<(Item, Option<IpAddr>)>,
+    /// Clients ask it by an address of several hosts.
+    pub(super) by_broadcast: bool,
     /// A response that was complete in one packet.
     pub(super) in_one_packet: Option<u64>,
     /// The number of responses with missing parts.
@@ -242,6 +246,23 @@ impl Server {
         if let Some(fact) = self.fact_of(kind, item) {
             fact.fails(why.clone());
         }
+    }
+
+    /// A response to this client fails a condition.
+    pub(super) fn fails_toward(&mut self, client: IpAddr, item: Item) {
+        if !matches!(item, Item::Whole | Item::Readable) {
+            return;
+        }
+        match self.failing.iter_mut().find(|(known, _)| *known == item) {
+            Some((_, one)) => *one = one.filter(|known| *known == client),
+            None => self.failing.push((item, Some(client))),
+        }
+    }
+
+    /// The only one of several clients whose responses fail a condition.
+    pub(super) fn only_failing(&self, item: Item) -> Option<IpAddr> {
+        let one = self.failing.iter().find(|(known, _)| *known == item).and_then(|(_, one)| *one);
+        one.filter(|_| self.clients.len() > 1)
     }
 
     fn fact_of(&mut self, kind: Option<&'static str>, item: Item) -> Option<&mut Fact> {

@@ -162,6 +162,7 @@ impl Diagnosis {
                 };
                 let why = Failure::new(symptom.cause, frame, words);
                 server.fails((kind, master), symptom.item, &why);
+                master.into_iter().for_each(|client| server.fails_toward(client, symptom.item));
                 if let Some(ServerPacketKind::Part { request }) = sent {
                     server.in_part += u64::from(symptom.item == Item::Whole);
                     self.responds_in_part(address, request, frame);
@@ -189,6 +190,7 @@ impl Diagnosis {
             _ => sender,
         };
         if let Some(server) = self.servers.get_mut(&server) {
+            server.fails_toward(client.ip(), Item::Whole);
             match is_lost {
                 true => server.fact_mut(Item::Whole).bad(&causes::FRAGMENT_LOST, frame, words),
                 false => {

@@ -372,3 +372,50 @@ fn packets_of_a_response_are_missing_wherever_the_others_were_cut() {
         assert_eq!(whole, "no split_part_missing", "the last packet is missing; {most} bytes");
     }
 }
+
+/// The words that accept or refuse a server are behind the cut.
+#[test]
+fn what_is_behind_the_cut_proves_nothing() {
+    let round = |at: u32, text: &str| {
+        format!(
+            "{at}.0 s:50000 > m:80  'GET /r?v=1&g=28770 HTTP/1.1' 0D0A 'Host: m' 0D0A0D0A\n\
+             {at}.1 m:80 > s:50000  'HTTP/1.1 200 OK' 0D0A 'Content-Length: {}' 0D0A0D0A '{text}'\n",
+            text.len()
+        )
+    };
+    let refused = "Server is banned from this master, and could not be registered";
+    let accepted = |most: usize| {
+        let script = format!("{}end 60", round(1, refused));
+        let mut capture = captures::exchange::capture(&script, &Setting::tcp(80)).unwrap();
+        capture.packets = capture.packets.into_iter().map(|it| it.snapped(most)).collect();
+        let (_project, file) = Project::of_capture(capture.pcap());
+        item(&diagnosed(&file), "servers", "reg.accepted")
+    };
+    assert_eq!(accepted(2000), "no registration_refused");
+    assert_eq!(accepted(96), "unknown capture_drops");
+}
+
+/// Far too few requests are answered in a capture that lost packets: neither a yes nor a no.
+#[test]
+fn too_few_answers_are_no_yes_where_the_recorder_lost_packets() {
+    let rounds = |is_lossy: bool| {
+        let exchange = |nth: u32| {
+            let request = format!("{nth}.0 c:{} > s  {INFO}\n", 50_000 + nth);
+            let answer = format!("{nth}.02 s > c:{}  {ANSWER}\n", 50_000 + nth);
+            match nth % 3 {
+                0 => request + &answer,
+                1 => request,
+                _ if is_lossy => answer,
+                _ => String::new(),
+            }
+        };
+        let rounds: String = (0..60).map(exchange).collect();
+        format!("{rounds}end 120")
+    };
+    let answered = |is_lossy: bool| {
+        let report = of_script(&rounds(is_lossy), 27015);
+        item(&report, "servers", "seen.answered")
+    };
+    assert_eq!(answered(false), "no sometimes_unanswered");
+    assert_eq!(answered(true), "unknown capture_drops");
+}

@@ -24,6 +24,7 @@ mod conforming;
 mod coverage;
 mod crowds;
 mod diagnose;
+mod diagnose_answers;
 mod diagnose_challenges;
 mod diagnose_masters;
 mod diagnose_parties;

@@ -111,7 +111,7 @@ cause! {
         no: [Readable],
         unknown: [Readable],
         says: "it answers with something else: {text}",
-        details: "{times} of {all} responses are of another program or protocol: {text}",
+        details: "{times} of {all} are of another program or protocol: {text}",
         advice: "Another program listens at this port, or answers in the server's place.",
         lacks: "Record longer: it may be an accident.",
     }
@@ -152,8 +152,8 @@ cause! {
     pub ZERO_FILLED "zero_filled" {
         no: [Readable],
         unknown: [Readable],
-        says: "{times} of {all} responses hold only zeros",
-        details: "{times} of {all} responses hold only zeros",
+        says: "{times} of {all} hold only zeros",
+        details: "{times} of {all} hold only zeros",
         advice: "The server, or a program that answers in its place, sends responses before they are filled in.",
         lacks: "Record longer: it may be an accident.",
     }

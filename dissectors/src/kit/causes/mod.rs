@@ -400,6 +400,7 @@ cause! {
     /// A part of a response is missing.
     pub SPLIT_PART_MISSING "split_part_missing" {
         no: [Whole],
+        unknown: [Whole],
         says: "parts of its responses are missing",
         advice: "Packets are lost on the way, or a rate limit drops them: let the burst of a response through. If \
                  the same part is missing each time, it may be larger than the path's MTU.",
@@ -435,6 +436,7 @@ cause! {
     /// Its responses do not have the format that clients expect.
     pub HEADER_BROKEN "header_broken" {
         no: [Readable],
+        unknown: [Readable],
         says: "its responses do not have the format that clients expect",
         advice: CHECK_SHOWS,
     }

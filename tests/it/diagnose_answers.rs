@@ -1,0 +1,122 @@
+//! `gamewire diagnose`: what comes in place of responses, and silences that only a whole run of queries shows.
+
+use crate::support::diagnosis::{self, item};
+use captures::exchange::Setting;
+use serde_json::Value;
+
+const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+const ANSWER: &str =
+    "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+const HANDSHAKE: &str = "FEFD 09 00000007";
+
+/// The diagnosis of a script with rounds that are so many seconds apart, to this port.
+fn of_rounds(port: u16, apart: u32, count: u32, round: impl Fn(u32, u32) -> String) -> Value {
+    let rounds: String = (0..count).map(|nth| round(nth, nth * apart)).collect();
+    let script = format!("{rounds}end {}", count * apart + 60);
+    diagnosis::diagnosed(&script, &Setting::udp(port), &[]).1
+}
+
+/// A monitor with one socket asks every two seconds, faster than the timeout of a response: each request is a repeat of
+/// the one before it.
+#[test]
+fn who_asks_without_a_pause_learns_of_a_silence() {
+    let polled = |is_answered: &dyn Fn(u32) -> bool| {
+        of_rounds(27015, 2, 120, |nth, at| {
+            let other = format!("{at}.9 s:40000 > d:53  00\n");
+            let answer =
+                if is_answered(nth) { format!("{at}.02 s > c  {ANSWER}\n") } else { String::new() };
+            format!("{at}.0 c > s  {INFO}\n{answer}{other}")
+        })
+    };
+    let answered =
+        |is_answered: &dyn Fn(u32) -> bool| item(&polled(is_answered), "servers", "seen.answered");
+    assert_eq!(answered(&|_| false), "no queries_unanswered");
+    assert_eq!(answered(&|nth| !(30..90).contains(&nth)), "no silent_period");
+    assert_eq!(answered(&|_| true), "yes");
+    // The lost ones of a healthy server are repeated in time.
+    assert_eq!(answered(&|nth| nth % 20 != 0), "yes");
+}
+
+#[test]
+fn bytes_of_another_program_are_an_answer() {
+    for bytes in ["FFFFFFFF 6E 'infoResponse'", "1C 00*8 'MCPE;Server'", "'EYE1' 04 'samp'", "07"] {
+        let report = of_rounds(25565, 20, 6, |_, at| {
+            format!("{at}.0 c > s  {HANDSHAKE}\n{at}.03 s > c  {bytes}\n")
+        });
+        assert_eq!(item(&report, "servers", "seen.readable"), "no other_protocol", "{bytes}");
+        assert_eq!(item(&report, "servers", "seen.answered"), "yes", "{bytes}");
+    }
+    let silent = of_rounds(25565, 20, 6, |_, at| {
+        format!("{at}.0 c > s  {HANDSHAKE}\n{at}.5 s:40000 > d:53  00\n")
+    });
+    assert_eq!(item(&silent, "servers", "seen.answered"), "no queries_unanswered");
+}
+
+/// In GoldSrc, the game and its queries have one port, and a player's client may ask from the socket with which it plays.
+#[test]
+fn packets_of_a_game_are_no_answers() {
+    let report = of_rounds(25565, 20, 6, |nth, at| {
+        let game = |tenth: u32| {
+            format!("{at}.{tenth}1 c > s  4142{nth:02X}\n{at}.{tenth}5 s > c  4344{nth:02X}\n")
+        };
+        let game: String = (1..9).map(game).collect();
+        format!("{at}.0 c > s  {HANDSHAKE}\n{game}")
+    });
+    let readable = item(&report, "servers", "seen.readable");
+    assert!(!readable.starts_with("no"), "{readable}");
+}
+
+#[test]
+fn an_answer_in_another_protocol_is_one() {
+    let report = of_rounds(25565, 20, 6, |_, at| {
+        format!("{at}.0 c > s  {HANDSHAKE}\n{at}.03 s > c  {ANSWER}\n")
+    });
+    assert_eq!(item(&report, "servers", "seen.readable"), "no other_protocol");
+    assert_eq!(item(&report, "servers", "seen.answered"), "yes");
+}
+
+/// What echoes each datagram answers nothing, and its clients are no servers.
+#[test]
+fn an_echo_is_no_response() {
+    for (port, request) in [(27015, INFO), (25565, HANDSHAKE), (7778, r"'\\basic\\'")] {
+        let report = of_rounds(port, 20, 6, |_, at| {
+            format!("{at}.0 c > s  {request}\n{at}.03 s > c  {request}\n")
+        });
+        assert_eq!(item(&report, "servers", "seen.readable"), "no other_protocol", "{port}");
+        assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{port}");
+    }
+}
+
+#[test]
+fn all_kinds_that_are_never_answered_are_named() {
+    let report = of_rounds(27015, 20, 6, |_, at| {
+        format!(
+            "{at}.0 c:50001 > s  {INFO}\n{at}.02 s > c:50001  {ANSWER}\n\
+             {at}.1 c:50002 > s  FFFFFFFF 55 FFFFFFFF\n{at}.2 c:50003 > s  FFFFFFFF 56 FFFFFFFF\n"
+        )
+    });
+    assert_eq!(item(&report, "servers", "seen.answered"), "no only_info_answered");
+    let items = report["servers"][0]["items"].to_string();
+    assert!(items.contains("player_request and rules_request"), "{items}");
+}
+
+/// One client of three gets responses that break off.
+#[test]
+fn the_client_whose_responses_are_broken_is_named() {
+    let broken = "FFFFFFFF 49 11 'A'";
+    let report = of_rounds(27015, 20, 15, |nth, at| {
+        let client = ["c", "d", "e"][nth as usize % 3];
+        let answer = if client == "d" { broken } else { ANSWER };
+        format!("{at}.0 {client} > s  {INFO}\n{at}.02 s > {client}  {answer}\n")
+    });
+    assert_eq!(item(&report, "servers", "seen.readable"), "no header_broken");
+    let items = report["servers"][0]["items"].to_string();
+    assert!(items.contains("5 of 15 responses, all to "), "{items}");
+    // One of twenty is no fault, and is not kept back.
+    let report = of_rounds(27015, 20, 20, |nth, at| {
+        let answer = if nth == 5 { broken } else { ANSWER };
+        format!("{at}.0 c > s  {INFO}\n{at}.02 s > c  {answer}\n")
+    });
+    assert_eq!(item(&report, "servers", "seen.readable"), "unknown header_broken");
+    assert_eq!(report["servers"][0]["verdict"], "ok");
+}
