@@ -416,6 +416,6 @@ fn too_few_answers_are_no_yes_where_the_recorder_lost_packets() {
         let report = of_script(&rounds(is_lossy), 27015);
         item(&report, "servers", "seen.answered")
     };
-    assert_eq!(answered(false), "no sometimes_unanswered");
+    assert!(answered(false).starts_with("no "));
     assert_eq!(answered(true), "unknown capture_drops");
 }
