@@ -367,7 +367,7 @@ mod tests {
     }
 
     fn ask(log: &mut ExchangeLog, frame: u64, seconds: i64) {
-        assert!(log.request(request(50_000, frame, seconds), 2 * SECOND, 100));
+        assert!(log.request(request(50_000, frame, seconds), 2 * SECOND, 200));
     }
 
     fn ask_with(log: &mut ExchangeLog, challenge: i64, frame: u64, seconds: i64) {

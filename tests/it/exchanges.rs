@@ -180,7 +180,8 @@ fn servers_of_diagnose(file: &str, summary: &Value) -> usize {
             let asked = items.iter().find(|it| it["item"] == "seen.asked").unwrap();
             if asked["verdict"] == "yes" {
                 let (_, count) = asked["text"].as_str().unwrap().split_once(", ").unwrap();
-                assert_eq!(ungrouped(count), of_summary[0], "{file}: {server}");
+                let count = if count == "by broadcast" { 0 } else { ungrouped(count) };
+                assert_eq!(count, of_summary[0], "{file}: {server}");
             }
             compared += 1;
         }
