@@ -35,10 +35,8 @@ pub struct Broadcast {
 }
 
 impl Diagnosis {
-    /// Joins what belongs to one server: addresses before and behind NAT, and the port from which it joins, if another
-    /// one answers.
+    /// Joins what belongs to one server: the port from which it joins, if another one answers.
     pub(super) fn one_server_each(&mut self) {
-        self.one_side_of_nat();
         let mut hosts: BTreeMap<IpAddr, [Vec<SocketAddr>; 2]> = BTreeMap::new();
         self.servers.iter().for_each(|(address, server)| {
             let answers = server.fact(Item::FromAsked).good > 0;

@@ -299,6 +299,9 @@ impl Diagnosis {
             Event::Icmp(_) => self.abuse.iter_mut().for_each(|abuse| abuse.event(event)),
             _ => {}
         }
+        if self.is_translated(event) {
+            return;
+        }
         match event {
             Event::Message(message) => self.message(message),
             Event::Checked(it) => {
@@ -320,7 +323,8 @@ impl Diagnosis {
                 let server = row.asked_server().and_then(|server| self.servers.get_mut(&server));
                 server.into_iter().for_each(|server| server.exchanges.add(row.exchanges()));
             }
-            Event::Unanswered(_) | Event::Datagram(_) | Event::File(_) => {}
+            Event::Datagram(datagram) => self.translations.datagram(&datagram.headers),
+            Event::Unanswered(_) | Event::File(_) => {}
         }
     }
 
@@ -374,7 +378,6 @@ impl Diagnosis {
             return self.odd(event);
         }
         let purpose = event.message().purpose;
-        self.behind_nat(event);
         self.parties(id, event);
         let mut shown = Vec::new();
         let server = match (purpose, event.message().speaker) {

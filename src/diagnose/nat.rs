@@ -1,14 +1,19 @@
 //! Datagrams that were recorded twice, before and behind NAT.
+//!
+//! Of two flows with the same datagrams, the one that was recorded first counts, and the other one is their copy.
 
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{AddressRole, Item, Purpose, Role, TRANSLATED_WITHIN, Time, is_private};
+use dissectors::kit::{
+    AddressRole, Item, Purpose, RecentMap, Role, TRANSLATED_WITHIN, Time, is_private,
+};
 use foldhash::fast::FixedState;
 
 use super::Diagnosis;
-use crate::session::MessageEvent;
+use super::fact::NO_ACCIDENT;
+use crate::session::{DatagramHeaders, Event, MessageEvent};
 
 /// Messages that are compared with the next ones: more do not come within that time.
 const RECENT: usize = 16;
@@ -19,17 +24,46 @@ const COMPARED: usize = 256;
 /// Maximum number of servers behind NAT.
 const SERVERS: usize = 64;
 
-/// What shows which servers are behind NAT.
+/// Routers between the two recordings.
+const ROUTERS: std::ops::RangeInclusive<u8> = 1..=4;
+
+/// What shows which addresses belong to one host.
 #[derive(Default)]
 pub(super) struct Translations {
     recent: [Option<RecentMessage>; RECENT],
     /// The place of the next one.
     next: usize,
+    /// The latest datagram, and its IPv4 identification.
+    latest: (u64, Option<u16>),
     /// Servers behind NAT, with their addresses before it.
     servers: BTreeSet<(SocketAddr, SocketAddr)>,
+    /// Pairs of addresses that may be of one host.
+    hosts: RecentMap<[IpAddr; 2], Shown>,
+    /// Flows that are copies of others.
+    copies: RecentMap<[SocketAddr; 2], ()>,
+    has_copies: bool,
 }
 
-/// A message between a server and a host with a public address.
+/// How many datagrams seem to have been recorded with both addresses of a host.
+#[derive(Clone, Copy, Default)]
+struct Shown {
+    /// Those of servers.
+    of_servers: u64,
+    /// Those of others.
+    of_others: u64,
+    /// Those whose identification shows it, too.
+    identified: u64,
+}
+
+impl Shown {
+    /// Whether this is no accident. Packets that one host sends to two have passed as many routers: those of both
+    /// directions have not.
+    fn is_proof(self) -> bool {
+        self.of_servers > 0 && self.of_others > 0 || self.identified >= NO_ACCIDENT
+    }
+}
+
+/// A message between a server and another host.
 #[derive(Clone, Copy)]
 struct RecentMessage {
     server: SocketAddr,
@@ -38,94 +72,221 @@ struct RecentMessage {
     is_response: bool,
     time: Time,
     hop_limit: u8,
-    /// A hash of its first bytes.
-    begins: u64,
+    /// The IPv4 identification, if it distinguishes datagrams.
+    identification: Option<u16>,
+    /// Its length, and a hash of its first bytes.
+    bytes: (u64, u64),
+}
+
+/// Two messages are one datagram.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sameness {
+    /// For certain.
+    Certain,
+    /// If others show it, too.
+    Likely,
 }
 
 impl RecentMessage {
+    /// The addresses of the host that has others in these two messages.
+    fn translated(&self, before: &RecentMessage) -> Option<[SocketAddr; 2]> {
+        match (self.server == before.server, self.other == before.other) {
+            (false, true) => Some([before.server, self.server]),
+            (true, false) => Some([before.other, self.other]),
+            _ => None,
+        }
+    }
+
     /// Whether both are one datagram, before and behind NAT.
-    fn is_translated_from(&self, before: &RecentMessage) -> bool {
-        let key = |it: &RecentMessage| (it.other, it.is_of_server, it.begins);
-        let is_private = |it: &RecentMessage| is_private(it.server.ip());
+    fn sameness(&self, before: &RecentMessage) -> Option<Sameness> {
+        let key = |it: &RecentMessage| (it.is_of_server, it.bytes);
+        if key(self) != key(before) || self.time.since(before.time).abs() > TRANSLATED_WITHIN {
+            return None;
+        }
+        let addresses = self.translated(before)?;
+        let [one, another] = addresses.map(|address| address.ip());
+        if one == another {
+            return None;
+        }
+        let is_server = self.server != before.server;
+        let routers = before.hop_limit.abs_diff(self.hop_limit);
         // A response by itself shows it: nobody else answers that client with the same bytes. Of a request that a client
         // sends to two servers, both packets have passed as many routers.
-        let is_routed = self.is_response || before.hop_limit.abs_diff(self.hop_limit) == 1;
-        key(self) == key(before)
-            && is_private(self) != is_private(before)
-            && self.time.since(before.time).abs() <= TRANSLATED_WITHIN
-            && is_routed
+        let is_at_border = is_server
+            && is_private(one) != is_private(another)
+            && !is_private(self.other.ip())
+            && (self.is_response || routers == 1);
+        if is_at_border {
+            return Some(Sameness::Certain);
+        }
+        if self.identification != before.identification || !ROUTERS.contains(&routers) {
+            return None;
+        }
+        // In a flood, two of many senders may choose the same number.
+        let is_inside = is_server || is_private(one) || is_private(another);
+        let is_certain = self.identification.is_some() && is_inside;
+        Some(if is_certain { Sameness::Certain } else { Sameness::Likely })
+    }
+
+    /// The address behind NAT, and the one before it. `before`: the same datagram, recorded before this one.
+    fn inside_first(&self, before: &RecentMessage) -> (SocketAddr, SocketAddr) {
+        let [earlier, later] = [before, self].map(|it| it.server);
+        let is_later_inside = match [earlier, later].map(|it| is_private(it.ip())) {
+            [false, true] => true,
+            [true, false] => false,
+            // A server's packet has passed more routers outside, others inside.
+            _ => (self.hop_limit < before.hop_limit) != self.is_of_server,
+        };
+        if is_later_inside { (later, earlier) } else { (earlier, later) }
     }
 }
 
+/// The ends of a flow, in the same order for both directions.
+fn flow([one, another]: [SocketAddr; 2]) -> [SocketAddr; 2] {
+    if one <= another { [one, another] } else { [another, one] }
+}
+
 impl Translations {
-    fn see(&mut self, message: RecentMessage) {
+    /// The next datagram. The message that it completes comes after it.
+    pub(super) fn datagram(&mut self, headers: &DatagramHeaders) {
+        // Many senders set 0.
+        self.latest = (headers.frame, headers.identification.filter(|number| *number != 0));
+    }
+
+    /// Whether a flow between these is a copy of another one.
+    fn is_copy(&mut self, ends: [SocketAddr; 2], most: usize) -> bool {
+        self.has_copies && self.copies.get_mut(&flow(ends), most).is_some()
+    }
+
+    /// The next message; `begins`: its flow may begin with it, or goes on with a request. Returns whether its flow is a
+    /// copy of another one. `most`: how much is remembered.
+    fn see(&mut self, message: RecentMessage, begins: bool, most: usize) -> bool {
         let mut recent = self.recent.iter().flatten();
-        if let Some(copy) = recent.find(|before| message.is_translated_from(before))
-            && self.servers.len() < SERVERS
+        let same = recent.find_map(|before| Some((*before, message.sameness(before)?)));
+        if let Some((before, sameness)) = same
+            && (sameness == Sameness::Certain || self.is_proven(&message, &before, most))
         {
-            let (inside, outside) = match is_private(copy.server.ip()) {
-                true => (copy.server, message.server),
-                false => (message.server, copy.server),
-            };
-            self.servers.insert((inside, outside));
+            if message.server != before.server && self.servers.len() < SERVERS {
+                self.servers.insert(message.inside_first(&before));
+            }
+            if begins {
+                self.copies.insert(flow([message.server, message.other]), (), most);
+                self.has_copies = true;
+                return true;
+            }
         }
         self.recent[self.next] = Some(message);
         self.next = (self.next + 1) % RECENT;
+        false
+    }
+
+    /// Whether others show, too, that these are one datagram.
+    fn is_proven(&mut self, message: &RecentMessage, before: &RecentMessage, most: usize) -> bool {
+        let Some(addresses) = message.translated(before) else { return false };
+        let hosts = flow(addresses).map(|address| address.ip());
+        let mut shown = self.hosts.get_mut(&hosts, most).copied().unwrap_or_default();
+        match message.is_of_server {
+            true => shown.of_servers += 1,
+            false => shown.of_others += 1,
+        }
+        shown.identified += u64::from(message.identification.is_some());
+        self.hosts.insert(hosts, shown, most);
+        shown.is_proof()
     }
 }
 
 impl Diagnosis {
-    /// A message to or from a server may have been recorded twice, before and behind NAT.
-    pub(super) fn behind_nat(&mut self, event: &MessageEvent<'_>) {
+    /// Whether an event is about a flow that was recorded before and behind NAT, and counts there.
+    pub(super) fn is_translated(&mut self, event: &Event<'_>) -> bool {
+        let ends = match event {
+            Event::Message(message) => return self.is_translated_message(message),
+            Event::Checked(it) => it.context().flow.ends,
+            Event::CrossFlow(it) => [it.basis.seen.from, it.basis.seen.to],
+            Event::Icmp(error) => error.ends,
+            Event::FlowEnded(row) => row.ends,
+            Event::Unanswered(_) | Event::Datagram(_) | Event::File(_) => return false,
+        };
+        self.translations.is_copy(ends, self.remembered)
+    }
+
+    fn is_translated_message(&mut self, event: &MessageEvent<'_>) -> bool {
         let [from, to] = event.ends();
-        let is_of_server = event.message().speaker == Role::Server;
-        let (server, other) = if is_of_server { (from, to) } else { (to, from) };
-        if is_private(other.ip()) {
-            return;
+        if self.translations.is_copy([from, to], self.remembered) {
+            return true;
         }
+        if event.context().copy_of.is_some() {
+            return false;
+        }
+        let (frame, identification) = self.translations.latest;
+        let message = event.message();
+        let is_of_server = message.speaker == Role::Server;
+        let (server, other) = if is_of_server { (from, to) } else { (to, from) };
+        let facts = &event.context().flow;
+        let is_seen = |end: SocketAddr| facts.seen[usize::from(facts.ends[0] != end)];
+        let begins = message.purpose.is_request() || !is_seen(to);
         let bytes = event.payload().bytes;
-        let begins = bytes.get(..COMPARED).unwrap_or(bytes);
-        self.translations.see(RecentMessage {
+        let compared = bytes.get(..COMPARED).unwrap_or(bytes);
+        let message = RecentMessage {
             server,
             other,
             is_of_server,
-            is_response: event.message().purpose == Purpose::Response,
+            is_response: message.purpose == Purpose::Response,
             time: event.time(),
             hop_limit: event.context().hop_limit,
-            begins: FixedState::with_seed(0).hash_one(begins),
-        });
+            identification: identification.filter(|_| frame == event.frame()),
+            bytes: (event.length(), FixedState::with_seed(0).hash_one(compared)),
+        };
+        self.translations.see(message, begins, self.remembered)
     }
 
     /// Joins the addresses of servers before and behind NAT.
     pub(super) fn one_side_of_nat(&mut self) {
         for (inside, outside) in std::mem::take(&mut self.translations.servers) {
-            let (Some(inside), Some(outside)) = (self.resolve(inside), self.resolve(outside))
-            else {
-                continue;
-            };
-            if inside == outside {
-                continue;
-            }
-            // What nobody asks from outside is known by its own address.
-            let is_asked = |server: &SocketAddr| {
-                self.servers.get(server).is_some_and(|server| server.first_asked.is_some())
-            };
-            let (kept, dropped) = match is_asked(&outside) {
-                true => (outside, inside),
-                false => (inside, outside),
-            };
-            let Some(copy) = self.servers.remove(&dropped) else { continue };
-            let Some(server) = self.servers.get_mut(&kept) else { continue };
-            server.is_at(dropped, AddressRole::BehindNat);
-            if server.registers.is_none() && copy.registers.is_some() {
-                server.registers = copy.registers;
-                server.registrations = copy.registrations;
-            }
-            // Its responses left from other addresses than that which was asked.
-            if server.fact(Item::FromAsked).good == 0 {
-                for (from, _, frame) in copy.elsewhere {
-                    server.responds_from(kept, from, frame);
+            let known = [inside, outside].map(|address| self.resolve(address));
+            match known {
+                [Some(inside), Some(outside)] if inside != outside => {
+                    self.join_sides(inside, outside);
                 }
+                // All that is known of the other address is known of this one, too.
+                [Some(server), None] => self.is_also_at(server, outside),
+                [None, Some(server)] => self.is_also_at(server, inside),
+                _ => {}
+            }
+        }
+    }
+
+    fn is_also_at(&mut self, server: SocketAddr, address: SocketAddr) {
+        if let Some(server) = self.servers.get_mut(&server)
+            && server.addresses.iter().all(|(known, _)| *known != address)
+        {
+            server.is_at(address, AddressRole::BehindNat);
+        }
+    }
+
+    /// These are addresses of one server.
+    fn join_sides(&mut self, inside: SocketAddr, outside: SocketAddr) {
+        // What nobody asks from outside is known by its own address.
+        let is_asked = |server: &SocketAddr| {
+            self.servers.get(server).is_some_and(|server| server.first_asked.is_some())
+        };
+        let (kept, dropped) = match is_asked(&outside) {
+            true => (outside, inside),
+            false => (inside, outside),
+        };
+        let Some(copy) = self.servers.remove(&dropped) else { return };
+        let Some(server) = self.servers.get_mut(&kept) else { return };
+        server.is_at(dropped, AddressRole::BehindNat);
+        if server.registers.is_none() && copy.registers.is_some() {
+            server.registers = copy.registers;
+            server.registrations = copy.registrations;
+            server.game = copy.game;
+            server.description = copy.description;
+            server.lan_only = copy.lan_only;
+        }
+        // Its responses left from other addresses than that which was asked.
+        if server.fact(Item::FromAsked).good == 0 {
+            for (from, _, frame) in copy.elsewhere {
+                server.responds_from(kept, from, frame);
             }
         }
     }

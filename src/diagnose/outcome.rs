@@ -36,6 +36,7 @@ impl Diagnosis {
         let (attacks, omitted) = self.attacks();
         self.other_traffic(read);
         let (clients, givers) = self.other_parties(read, wanted.is_some());
+        self.one_side_of_nat();
         // A server that is named is shown, whatever it is.
         if wanted.is_none() {
             self.silent_broadcasts();
@@ -48,10 +49,13 @@ impl Diagnosis {
         let masters: Set<_> = self.servers.values().flat_map(Server::masters).collect();
         let known = self.servers.keys().copied();
         let known = known.filter(|server| wanted.is_some() || !masters.contains(server));
-        let is_wanted = |server: &SocketAddr| {
+        let is_it = |address: &SocketAddr| {
             wanted.is_none_or(|(ip, port)| {
-                ip == server.ip() && port.is_none_or(|port| port == server.port())
+                ip == address.ip() && port.is_none_or(|port| port == address.port())
             })
+        };
+        let is_wanted = |server: &SocketAddr| {
+            is_it(server) || self.servers.get(server).is_some_and(|it| it.has_address(is_it))
         };
         let mut addresses: Vec<_> = known.filter(is_wanted).collect();
         if addresses.is_empty()

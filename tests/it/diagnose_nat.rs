@@ -1,0 +1,169 @@
+//! `gamewire diagnose`: datagrams that were recorded twice, before and behind NAT.
+
+use crate::support::diagnosis;
+use crate::support::project::Project;
+use captures::wire::{Capture, Datagram, Ip, Link, START, protocol};
+use serde_json::Value;
+
+const INFO: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+const PLAYERS: &[u8] = b"\xFF\xFF\xFF\xFFU\x07\0\0\0";
+const NO_PLAYERS: &[u8] = b"\xFF\xFF\xFF\xFFD\0";
+const ANSWER: &[u8] = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
+const ROUNDS: u64 = 12;
+
+/// Servers before and behind NAT.
+const SERVERS: [[&str; 2]; 4] = [
+    ["192.168.1.9:27015", "172.17.0.2:27015"],
+    ["100.72.14.3:27100", "192.168.1.10:27015"],
+    ["51.38.99.17:27015", "5.9.8.77:27015"],
+    ["[2a01:4f8:221::2]:27015", "[2a01:4f8:999::2]:27015"],
+];
+
+/// A capture of two interfaces.
+struct Both {
+    capture: Capture,
+    /// Whether identifications distinguish datagrams.
+    identified: bool,
+    sent: u32,
+}
+
+impl Both {
+    fn new(identified: bool) -> Both {
+        Both { capture: Capture::new(Link::Ethernet), identified, sent: 0 }
+    }
+
+    /// A datagram, recorded with the first ends, and then behind one more router with the second ones.
+    fn send(&mut self, at: u64, ends: [[&str; 2]; 2], bytes: &[u8]) {
+        self.sent += 1;
+        for (nth, [from, to]) in (0..).zip(ends) {
+            let datagram = Datagram::new(from, to, bytes);
+            let mut ip = Ip::new(datagram.source.ip(), datagram.destination.ip());
+            ip.ttl = 60 - nth;
+            (ip.id, ip.dont_fragment) = (if self.identified { self.sent } else { 0 }, true);
+            let time = START.after(at * 1_000_000 + u64::from(nth) * 40_000);
+            self.capture.push(time, &ip.packet(protocol::UDP, &datagram.bytes()));
+        }
+    }
+
+    fn report(self, options: &[&str]) -> Value {
+        let (_project, file) = Project::of_capture(self.capture.pcap());
+        diagnosis::report_of(&file, options).1
+    }
+}
+
+/// What a router in front of a server records: requests for the information, and for the players.
+fn at_a_server([outside, inside]: [&str; 2], identified: bool, is_answered: bool) -> Both {
+    let mut both = Both::new(identified);
+    for nth in 0..ROUNDS {
+        let client = match outside.starts_with('[') {
+            true => format!("[2a02:8106::9]:{}", 50_000 + nth),
+            false => format!("203.0.113.9:{}", 50_000 + nth),
+        };
+        let (client, at) = (&*client, nth * 8000);
+        let (request, response) =
+            ([[client, outside], [client, inside]], [[inside, client], [outside, client]]);
+        both.send(at, request, INFO);
+        both.send(at + 1, response, ANSWER);
+        both.send(at + 100, request, PLAYERS);
+        if is_answered {
+            both.send(at + 101, response, NO_PLAYERS);
+        }
+    }
+    both
+}
+
+fn asked(party: &Value, name: &str) -> String {
+    let item = party["items"].as_array().unwrap().iter().find(|it| it["item"] == name).unwrap();
+    format!("{} of {}", item["answered"], item["asked"])
+}
+
+#[test]
+fn a_server_is_one_on_both_sides_of_nat_whatever_its_addresses() {
+    for [outside, inside] in SERVERS {
+        for is_identified in [true, false] {
+            let report = at_a_server([outside, inside], is_identified, true).report(&[]);
+            let servers = report["servers"].as_array().unwrap();
+            assert_eq!(servers.len(), 1, "{outside} {is_identified} {report:#}");
+            assert_eq!(servers[0]["server"], outside);
+            assert_eq!(servers[0]["verdict"], "ok", "{report:#}");
+            assert_eq!(servers[0]["addresses"][0]["address"], inside);
+            assert_eq!(servers[0]["addresses"][0]["role"], "nat");
+        }
+        let report = at_a_server([outside, inside], true, false).report(&[]);
+        assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+        assert_eq!(asked(&report["servers"][0], "seen.answered"), "12 of 24");
+    }
+}
+
+#[test]
+fn either_address_of_a_server_names_it() {
+    let [outside, inside] = SERVERS[0];
+    for named in [outside, inside, "172.17.0.2"] {
+        let report = at_a_server([outside, inside], true, true).report(&["--server", named]);
+        assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+        assert_eq!(report["servers"][0]["server"], outside);
+    }
+}
+
+#[test]
+fn servers_that_say_the_same_are_several() {
+    let mut both = Both::new(false);
+    for nth in 0..ROUNDS {
+        let (client, at) = (&*format!("203.0.113.9:{}", 50_000 + nth), nth * 8000);
+        let [one, another] = ["51.38.99.17:27015", "5.9.8.77:27015"];
+        // One host sends both requests, and one of the servers is farther away.
+        for (server, delay) in [(one, 0), (another, 1)] {
+            let request = Datagram::new(client, server, INFO).packet();
+            both.capture.push(START.after(at * 1_000_000 + delay), &request);
+        }
+        both.send(at + 1, [[one, client], [another, client]], ANSWER);
+    }
+    assert_eq!(both.report(&[])["servers"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_client_is_one_on_both_sides_of_nat() {
+    let server = "51.38.99.17:27015";
+    for (is_identified, is_answered) in [(true, true), (true, false), (false, true)] {
+        let mut both = Both::new(is_identified);
+        for nth in 0..ROUNDS {
+            let inside = &*format!("192.168.178.23:{}", 50_000 + nth);
+            let outside = &*format!("84.115.20.3:{}", 30_000 + nth);
+            let (request, response) =
+                ([[inside, server], [outside, server]], [[server, outside], [server, inside]]);
+            let at = nth * 8000;
+            both.send(at, request, INFO);
+            both.send(at + 30, response, ANSWER);
+            both.send(at + 100, request, PLAYERS);
+            if is_answered {
+                both.send(at + 130, response, NO_PLAYERS);
+            }
+        }
+        let report = both.report(&[]);
+        assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+        let clients = report["clients"].as_array().unwrap();
+        // Without identifications, the first datagrams prove nothing by themselves.
+        assert!(clients.len() == 1 || !is_identified, "{report:#}");
+        assert_eq!(clients[0]["client"], "192.168.178.23");
+        if !is_answered {
+            assert_eq!(asked(&report["servers"][0], "seen.answered"), "12 of 24");
+        }
+    }
+}
+
+#[test]
+fn a_heartbeat_and_its_answer_are_one_on_both_sides_of_nat() {
+    let [outside, inside, master] = ["192.168.1.9:7777", "172.17.0.2:7777", "134.122.57.9:27900"];
+    let mut both = Both::new(true);
+    for nth in 0..4 {
+        let at = nth * 60_000;
+        let heartbeat = b"\\heartbeat\\7778\\gamename\\ut\\";
+        both.send(at, [[inside, master], [outside, master]], heartbeat);
+        let challenge = b"\\basic\\\\secure\\ABCDEF";
+        both.send(at + 40, [[master, outside], [master, inside]], challenge);
+    }
+    let report = both.report(&[]);
+    assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+    let addresses = report["servers"][0]["addresses"].to_string();
+    assert!(addresses.contains(outside), "{addresses}");
+}
