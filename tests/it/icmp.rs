@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::support::diagnosis;
+use crate::support::project::Project;
 use crate::support::{Run, gamewire};
 use captures::exchange::{Setting, capture};
+use captures::wire::{self, Capture, Datagram, Ip, Link, START};
 use serde_json::Value;
 
 struct Recording(PathBuf);
@@ -138,4 +141,30 @@ fn a_missing_response_that_an_error_proves_fails() {
     for code in ["NET012", "NET014", "A2S062"] {
         assert!(found.contains(&(code, "fail")), "{found:?}");
     }
+}
+
+/// Routers quote no more than the ports, and many senders set no identification.
+#[test]
+fn the_ports_and_the_length_in_a_quote_tell_which_request_it_is() {
+    let (router, server) = ("62.115.1.9", "203.0.113.7:27015");
+    let refused = |shorter: usize| {
+        let mut capture = Capture::new(Link::Ethernet);
+        for nth in 0..4 {
+            let client = format!("192.168.1.5:{}", 50_000 + nth);
+            let info = Datagram::new(&client, server, b"\xFF\xFF\xFF\xFFTSource Engine Query\0");
+            let mut quoted = info.packet()[..28].to_vec();
+            // The length in the header of UDP.
+            quoted[25] -= u8::try_from(shorter).unwrap();
+            let ends = [router, "192.168.1.5"].map(|host| host.parse().unwrap());
+            let error = wire::icmp::error([3, 1], 0, ends, &quoted);
+            let at = |ms: u64| START.after((nth * 5000 + ms) * 1_000_000);
+            capture.push(at(0), &info.packet());
+            capture.push(at(30), &Ip::new(ends[0], ends[1]).packet(1, &error));
+        }
+        let (_project, file) = Project::of_capture(capture.pcap());
+        let (_, report) = diagnosis::report_of(&file, &[]);
+        diagnosis::item(&report, "servers", "seen.answered")
+    };
+    assert_eq!(refused(0), "no icmp_host_unreachable");
+    assert_ne!(refused(1), "no icmp_host_unreachable", "the request was longer");
 }
