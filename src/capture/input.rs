@@ -157,6 +157,14 @@ impl Input {
         Some(Input::Mapped(Mapped { mapping: Arc::clone(&mapped.mapping), reader, ..*mapped }))
     }
 
+    /// Whether it is a file, all of which is there.
+    pub(super) fn is_file(&self) -> bool {
+        match self {
+            Input::Mapped(_) => true,
+            Input::Stream(stream) => stream.length.is_some(),
+        }
+    }
+
     /// All bytes, if they are in memory.
     pub(super) fn in_memory(&self) -> Option<CaptureBytes> {
         match self {

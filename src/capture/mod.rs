@@ -9,6 +9,8 @@ mod clock;
 #[cfg(feature = "captures")]
 mod error;
 #[cfg(feature = "captures")]
+mod in_order;
+#[cfg(feature = "captures")]
 mod input;
 #[cfg(all(feature = "files", unix))]
 mod interrupt;

@@ -51,6 +51,11 @@ pub enum Notice {
         /// Where the packet's block begins.
         offset: u64,
     },
+    /// Packets come behind later ones in the file, and are put in order. Reported once per file.
+    Unordered {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file became shorter while it was read.
     FileShrank {
         /// The file.
@@ -94,6 +99,7 @@ impl Notice {
             Notice::Drops { .. } => "reports of dropped packets",
             Notice::InterfaceDown { .. } => "times that the interface was down",
             Notice::TimeOutOfRange { .. } => "files with times outside of the years 1677 to 2262",
+            Notice::Unordered { .. } => "files whose packets are out of order",
             Notice::FileShrank { .. } => "files that became shorter",
             Notice::Interrupted { .. } => "files whose reading was interrupted",
             Notice::Unopened { .. } => "files that could not be opened",
@@ -131,6 +137,12 @@ impl fmt::Display for Notice {
             Notice::TimeOutOfRange { path, offset } => write!(
                 f,
                 "{}: the packet at byte {offset} has a time outside of the years 1677 to 2262",
+                shown(path)
+            ),
+            Notice::Unordered { path } => write!(
+                f,
+                "{}: its packets are out of order; they are read in the order of time, and numbered so, as in a \
+                 file that `reordercap` has written",
                 shown(path)
             ),
             Notice::FileShrank { path, offset } => write!(

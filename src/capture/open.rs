@@ -8,6 +8,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 
 use super::error::{CaptureError, seems, unopened};
+use super::in_order::{Forked, InOrder};
 use super::input::{Input, ReadMemory};
 use super::pcap::{self, Pcap, PcapError};
 use super::pcapng::{self, PcapNg};
@@ -80,6 +81,7 @@ pub(super) fn recognized(
     if let Some(error) = input.error() {
         return Err(unopened(path, error));
     }
+    let is_file = input.is_file();
     let input = match input.unread() {
         [0x1F, 0x8B, ..] => Input::unpacked(Box::new(MultiGzDecoder::new(input))),
         [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
@@ -87,22 +89,28 @@ pub(super) fn recognized(
         }
         _ => input,
     };
-    format(path, file, input.within(room))
+    format(path, file, input.within(room), is_file)
+}
+
+/// The reader of packets. Those of a file are put in order; those of a pipe must not be late.
+fn reader(packets: impl Forked, is_file: bool) -> Box<dyn Packets + Send> {
+    if is_file { Box::new(InOrder::new(packets)) } else { Box::new(packets) }
 }
 
 fn format(
     path: &Path,
     file: u32,
     mut input: Input,
+    is_file: bool,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
     input.fill(MAGIC);
     if pcapng::is_pcapng(input.unread()) {
-        return Ok(Box::new(PcapNg::new(path, file, input)));
+        return Ok(reader(PcapNg::new(path, file, input), is_file));
     }
     let path = path.to_owned();
     if pcap::is_pcap(input.unread()) {
         return match Pcap::new(&path, file, input) {
-            Ok(pcap) => Ok(Box::new(pcap)),
+            Ok(pcap) => Ok(reader(pcap, is_file)),
             Err(PcapError::Cut) => {
                 let seems = "ends inside the header of a pcap file";
                 Err(CaptureError::NotACapture { path, seems })

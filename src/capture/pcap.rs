@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use pcap_parser::pcap::parse_pcap_header;
 
+use super::in_order::Forked;
 use super::input::{Input, numbers};
 use super::{BORROWED, CaptureBytes, Event, Notice, Packet, Packets};
 use crate::capture::LinkType;
@@ -265,6 +266,17 @@ impl Pcap {
     }
 }
 
+impl Forked for Pcap {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn forked(&self) -> Option<Pcap> {
+        let (path, input) = (self.path.clone(), self.input.fork()?);
+        Some(Pcap { path, input, notice: None, ..*self })
+    }
+}
+
 impl Packets for Pcap {
     #[inline]
     fn advance(&mut self) -> Option<i64> {
@@ -328,8 +340,7 @@ impl Packets for Pcap {
     }
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
-        let (path, input) = (self.path.clone(), self.input.fork()?);
-        Some(Box::new(Pcap { path, input, notice: None, ..*self }))
+        Some(Box::new(self.forked()?))
     }
 
     fn in_memory(&self) -> Option<CaptureBytes> {

@@ -14,6 +14,7 @@ use pcap_parser::{
 };
 
 use super::clock::InterfaceClock;
+use super::in_order::Forked;
 use super::input::{Input, numbers};
 use super::{BORROWED, CaptureBytes, Event, Notice, Packet, Packets};
 use crate::capture::LinkType;
@@ -415,6 +416,16 @@ fn value<'a>(option: &'a PcapNGOption<'_>) -> &'a [u8] {
     option.as_bytes().unwrap_or_default()
 }
 
+impl Forked for PcapNg {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn forked(&self) -> Option<PcapNg> {
+        Some(PcapNg::new(&self.path, self.file, self.input.fork()?))
+    }
+}
+
 impl Packets for PcapNg {
     #[inline]
     fn advance(&mut self) -> Option<i64> {
@@ -490,7 +501,7 @@ impl Packets for PcapNg {
     }
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
-        Some(Box::new(PcapNg::new(&self.path, self.file, self.input.fork()?)))
+        Some(Box::new(self.forked()?))
     }
 
     fn in_memory(&self) -> Option<CaptureBytes> {

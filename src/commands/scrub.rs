@@ -364,7 +364,9 @@ impl Consumer for Copy<'_> {
     fn notice(&mut self, notice: &Notice) {
         let loss = match *notice {
             Notice::Drops { interface, count, .. } => Loss::Drops(interface, count),
-            Notice::TimeOutOfRange { .. } | Notice::Interrupted { .. } => return,
+            Notice::TimeOutOfRange { .. }
+            | Notice::Unordered { .. }
+            | Notice::Interrupted { .. } => return,
             _ => Loss::Unreadable,
         };
         if self.losses.len() < MOST_LOSSES {

@@ -56,6 +56,7 @@ mod library;
 mod limits;
 mod manual;
 mod network;
+mod out_of_order;
 mod output_targets;
 mod outputs;
 mod packaging;

@@ -2,6 +2,7 @@
 
 mod any_bytes;
 mod corpora;
+mod in_order;
 mod merged;
 mod pcap;
 mod pcapng;
@@ -146,6 +147,7 @@ fn forget_path(notice: &mut Notice) {
         | Notice::BrokenBlock { path, .. }
         | Notice::Drops { path, .. }
         | Notice::TimeOutOfRange { path, .. }
+        | Notice::Unordered { path }
         | Notice::FileShrank { path, .. }
         | Notice::Interrupted { path, .. }
         | Notice::InterfaceDown { path }
@@ -154,13 +156,13 @@ fn forget_path(notice: &mut Notice) {
     }
 }
 
-/// Reads the bytes from a stream that gives this many at a time.
+/// Reads the bytes from a file that is not mapped, and gives this many at a time.
 fn streamed(bytes: &[u8], sizes: &[usize]) -> Result<Yield, CaptureError> {
     let pieces = Pieces { bytes: bytes.to_vec(), at: 0, sizes: sizes.to_vec(), reads: 0 };
     let packets = recognized(
         Path::new("-"),
         0,
-        Input::stream(Box::new(pieces)),
+        Input::file(Box::new(pieces), bytes.len() as u64),
         ReadMemory::of_one(usize::MAX),
     )?;
     Ok(drain(packets, bytes.len()))

@@ -133,7 +133,7 @@ fn every_interface_has_its_own_link_type_clock_and_number() {
             .iter()
             .map(|packet| (packet.interface, packet.link, packet.time, packet.digits))
             .collect();
-        let expected = [(2, 101, 500_000_000, 9), (0, 1, 5_000, 6), (1, 113, 5, 9), (3, 276, 7, 9)];
+        let expected = [(1, 113, 5, 9), (3, 276, 7, 9), (0, 1, 5_000, 6), (2, 101, 500_000_000, 9)];
         assert_eq!(said, expected);
     }
 }

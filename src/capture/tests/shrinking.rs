@@ -58,7 +58,9 @@ fn reads_on(mut packets: Box<dyn Packets + Send>, before: u32, path: &Path, leng
     };
     whole.iter().zip(before..).for_each(is_right);
     if let Some(last) = last {
-        assert!(last.offset <= length, "a packet after the end: {last:?}");
+        // Some were read before the file became shorter.
+        let is_earlier = last.data == data(before + whole.len() as u32);
+        assert!(is_earlier || last.offset <= length, "a packet after the end: {last:?}");
         assert_ne!(last.time, 0);
     }
     assert!(matches!(rest.notices.as_slice(), [Notice::FileShrank { .. }]), "{:?}", rest.notices);
@@ -108,5 +110,8 @@ fn a_compressed_file_too() {
     assert!(matches!(packets.next(), Some(Event::Packet(_))));
     shorten(&path, 0);
     let all = drain(packets, 1 << 20);
-    assert_eq!(all.notices.len(), 1, "{:?}", all.notices);
+    // The times of each copy begin anew.
+    let is_expected =
+        matches!(all.notices.as_slice(), [Notice::Unordered { .. }, Notice::ReadError { .. }]);
+    assert!(is_expected, "{:?}", all.notices);
 }

@@ -31,7 +31,7 @@ impl Session {
             | Notice::Interrupted { .. }
             | Notice::Unopened { .. }
             | Notice::ReadError { .. } => &NET009,
-            Notice::TimeOutOfRange { .. } => return,
+            Notice::TimeOutOfRange { .. } | Notice::Unordered { .. } => return,
         };
         let is_good = !notice.is_warning();
         let at = EventOrder::at(self.context.frame);
