@@ -47,9 +47,10 @@ pub(super) struct Sizes {
 impl Sizes {
     /// One more came, in so many packets.
     pub(super) fn see(&mut self, event: &MessageEvent<'_>, packets: usize) {
-        // Of several packets, one has as much as all have on average.
-        let largest = event.length().div_ceil(packets.max(1) as u64);
-        self.largest = self.largest.max(largest);
+        // Of several packets, one has as much as all have on average; of fragments, all but the last one are full.
+        let average = event.length().div_ceil(packets.max(1) as u64);
+        let largest = event.payload().pieces.iter().map(|piece| piece.length.into()).max();
+        self.largest = self.largest.max(average).max(largest.unwrap_or(0));
         self.responses += 1;
     }
 
