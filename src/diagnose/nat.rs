@@ -13,6 +13,7 @@ use foldhash::fast::FixedState;
 
 use super::Diagnosis;
 use super::fact::NO_ACCIDENT;
+use super::server::Server;
 use crate::session::{DatagramHeaders, Event, MessageEvent};
 
 /// Messages that are compared with the next ones: more do not come within that time.
@@ -247,12 +248,26 @@ impl Diagnosis {
                 [Some(inside), Some(outside)] if inside != outside => {
                     self.join_sides(inside, outside);
                 }
-                // All that is known of the other address is known of this one, too.
-                [Some(server), None] => self.is_also_at(server, outside),
-                [None, Some(server)] => self.is_also_at(server, inside),
+                [Some(server), None] => match self.namesake(server, outside.ip()) {
+                    Some(other) => self.join_sides(server, other),
+                    // All that is known of the other address is known of this one, too.
+                    None => self.is_also_at(server, outside),
+                },
+                [None, Some(server)] => match self.namesake(server, inside.ip()) {
+                    Some(other) => self.join_sides(other, server),
+                    None => self.is_also_at(server, inside),
+                },
                 _ => {}
             }
         }
+    }
+
+    /// A server's query port at another address of its host, where clients ask it in vain: the packets that show the
+    /// address are of another port.
+    fn namesake(&self, server: SocketAddr, host: IpAddr) -> Option<SocketAddr> {
+        let other = SocketAddr::new(host, server.port());
+        let is_mute = |it: &Server| it.registers.is_none() && it.fact(Item::FromAsked).good == 0;
+        self.servers.get(&other).filter(|it| is_mute(it)).map(|_| other)
     }
 
     fn is_also_at(&mut self, server: SocketAddr, address: SocketAddr) {

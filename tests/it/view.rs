@@ -130,6 +130,8 @@ fn counts_follow_the_filter() {
         screen.wait_for(&["2 Conversations 12 ", "3 Servers 3 ", "41 messages"]);
         screen.type_keys("/ip.addr == 10.0.2.2 and a2s\r");
         screen.wait_for(&["2 Conversations 2 ", "3 Servers 1 ", "of 41 messages"]);
+        // Until then, the key would stop the filtering.
+        screen.wait_without("filtering");
         screen.type_keys("\u{1B}");
         screen.wait_for(&["2 Conversations 12 ", "3 Servers 3 "]);
         screen.quit();

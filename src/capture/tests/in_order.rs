@@ -23,7 +23,7 @@ fn read(times: &[u32]) -> Vec<u32> {
     let ms = |time: &i64| (time / 1_000_000 - 1_000_000) as u32;
     // Each has its own bytes.
     for packet in &all.packets {
-        let number = u32::from_le_bytes(packet.data[..4].try_into().unwrap());
+        let number = u32::from_le_bytes(*packet.data.first_chunk().expect("four bytes"));
         assert_eq!(times[number as usize], ms(&packet.time));
         assert_eq!(packet.offset, 24 + u64::from(number) * 20 + 16);
     }
