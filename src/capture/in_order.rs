@@ -27,6 +27,8 @@ const FAR: i64 = 600_000_000_000;
 /// A capture whose packets are put in order.
 pub(super) struct InOrder<P> {
     packets: P,
+    /// Packets may wait.
+    is_file: bool,
     /// The packets that wait, in the order of time.
     waiting: VecDeque<WaitingPacket>,
     /// Places for further ones.
@@ -99,16 +101,17 @@ impl WaitingPacket {
 }
 
 impl<P: Forked> InOrder<P> {
-    pub(super) fn new(packets: P) -> InOrder<P> {
+    pub(super) fn new(packets: P, is_file: bool) -> InOrder<P> {
         InOrder {
             packets,
+            is_file,
             waiting: VecDeque::new(),
             spare: Vec::new(),
             current: Current::Read,
             bytes: 0,
             after: None,
             is_over: false,
-            is_passing: false,
+            is_passing: !is_file,
             calm: 0,
             latest: i64::MIN,
             is_told: None,
@@ -126,7 +129,8 @@ impl<P: Forked> InOrder<P> {
                 self.spare.push(gone);
             }
         }
-        while self.calm < CALM
+        while self.is_file
+            && self.calm < CALM
             && self.waiting.len() < WINDOW
             && self.bytes < WINDOW_BYTES
             && self.after.is_none()
@@ -212,9 +216,10 @@ impl<P: Forked> Packets for InOrder<P> {
         match &self.current {
             Current::Read => self.packets.current(),
             Current::Waited(packet) => Event::Packet(packet.packet()),
-            Current::Notice => {
-                Event::Notice(Notice::Unordered { path: self.packets.path().to_owned() })
-            }
+            Current::Notice => Event::Notice(Notice::Unordered {
+                path: self.packets.path().to_owned(),
+                is_mended: self.is_file,
+            }),
         }
     }
 
@@ -223,7 +228,7 @@ impl<P: Forked> Packets for InOrder<P> {
     }
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
-        Some(Box::new(InOrder::new(self.packets.forked()?)))
+        Some(Box::new(InOrder::new(self.packets.forked()?, self.is_file)))
     }
 
     fn in_memory(&self) -> Option<CaptureBytes> {

@@ -51,10 +51,12 @@ pub enum Notice {
         /// Where the packet's block begins.
         offset: u64,
     },
-    /// Packets come behind later ones in the file, and are put in order. Reported once per file.
+    /// Packets come behind later ones. Reported once per file.
     Unordered {
         /// The file.
         path: PathBuf,
+        /// They are put in order: of a pipe, they are not.
+        is_mended: bool,
     },
     /// The file became shorter while it was read.
     FileShrank {
@@ -139,10 +141,16 @@ impl fmt::Display for Notice {
                 "{}: the packet at byte {offset} has a time outside of the years 1677 to 2262",
                 shown(path)
             ),
-            Notice::Unordered { path } => write!(
+            Notice::Unordered { path, is_mended: true } => write!(
                 f,
                 "{}: its packets are out of order; they are read in the order of time, and numbered so, as in a \
                  file that `reordercap` has written",
+                shown(path)
+            ),
+            Notice::Unordered { path, is_mended: false } => write!(
+                f,
+                "{}: its packets are out of order, so that responses may seem to be missing; those of a file are read \
+                 in the order of time",
                 shown(path)
             ),
             Notice::FileShrank { path, offset } => write!(

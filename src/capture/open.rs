@@ -8,7 +8,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 
 use super::error::{CaptureError, seems, unopened};
-use super::in_order::{Forked, InOrder};
+use super::in_order::InOrder;
 use super::input::{Input, ReadMemory};
 use super::pcap::{self, Pcap, PcapError};
 use super::pcapng::{self, PcapNg};
@@ -92,11 +92,6 @@ pub(super) fn recognized(
     format(path, file, input.within(room), is_file)
 }
 
-/// The reader of packets. Those of a file are put in order; those of a pipe must not be late.
-fn reader(packets: impl Forked, is_file: bool) -> Box<dyn Packets + Send> {
-    if is_file { Box::new(InOrder::new(packets)) } else { Box::new(packets) }
-}
-
 fn format(
     path: &Path,
     file: u32,
@@ -105,12 +100,12 @@ fn format(
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
     input.fill(MAGIC);
     if pcapng::is_pcapng(input.unread()) {
-        return Ok(reader(PcapNg::new(path, file, input), is_file));
+        return Ok(Box::new(InOrder::new(PcapNg::new(path, file, input), is_file)));
     }
     let path = path.to_owned();
     if pcap::is_pcap(input.unread()) {
         return match Pcap::new(&path, file, input) {
-            Ok(pcap) => Ok(reader(pcap, is_file)),
+            Ok(pcap) => Ok(Box::new(InOrder::new(pcap, is_file))),
             Err(PcapError::Cut) => {
                 let seems = "ends inside the header of a pcap file";
                 Err(CaptureError::NotACapture { path, seems })

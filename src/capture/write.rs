@@ -186,6 +186,7 @@ mod tests {
             assert_eq!(read.interface_name(), *name);
             assert_eq!(read.comments(), *comments);
         }
-        assert!(read.next().is_none());
+        // The times of the packets are out of order.
+        assert!(!matches!(read.next(), Some(Event::Packet(_))));
     }
 }

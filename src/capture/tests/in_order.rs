@@ -23,7 +23,7 @@ fn read(times: &[u32]) -> Vec<u32> {
     let ms = |time: &i64| (time / 1_000_000 - 1_000_000) as u32;
     // Each has its own bytes.
     for packet in &all.packets {
-        let number = u32::from_le_bytes(*packet.data.first_chunk().expect("four bytes"));
+        let number = u32::from_le_bytes(packet.data[..4].try_into().expect("a number"));
         assert_eq!(times[number as usize], ms(&packet.time));
         assert_eq!(packet.offset, 24 + u64::from(number) * 20 + 16);
     }
@@ -82,7 +82,7 @@ fn large_packets_do_not_wait_in_great_numbers() {
     assert!(first.is_some_and(|place| (70..89).contains(&place)), "{first:?}");
 }
 
-/// Packets of a pipe are not held back.
+/// Packets of a pipe are not held back; what is wrong is said.
 #[test]
 fn a_pipe_is_read_as_it_is() {
     let bytes = capture(&[5, 3, 4], 4);
@@ -91,4 +91,5 @@ fn a_pipe_is_read_as_it_is() {
     let all = drain(packets.expect("a capture"), bytes.len());
     let numbers: Vec<_> = all.packets.iter().map(|packet| packet.data[0]).collect();
     assert_eq!(numbers, [0, 1, 2]);
+    assert!(matches!(all.notices.as_slice(), [Notice::Unordered { is_mended: false, .. }]));
 }

@@ -147,7 +147,7 @@ fn forget_path(notice: &mut Notice) {
         | Notice::BrokenBlock { path, .. }
         | Notice::Drops { path, .. }
         | Notice::TimeOutOfRange { path, .. }
-        | Notice::Unordered { path }
+        | Notice::Unordered { path, .. }
         | Notice::FileShrank { path, .. }
         | Notice::Interrupted { path, .. }
         | Notice::InterfaceDown { path }

@@ -31,6 +31,8 @@ impl Session {
             | Notice::Interrupted { .. }
             | Notice::Unopened { .. }
             | Notice::ReadError { .. } => &NET009,
+            // What seems to be missing may come later.
+            Notice::Unordered { is_mended: false, .. } => return self.lose(recorder),
             Notice::TimeOutOfRange { .. } | Notice::Unordered { .. } => return,
         };
         let is_good = !notice.is_warning();

@@ -129,5 +129,5 @@ fn flood() -> Vec<u8> {
             player(&mut capture, n / 300, now);
         }
     }
-    capture.pcap()
+    capture.in_time().pcap()
 }
