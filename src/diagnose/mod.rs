@@ -55,7 +55,7 @@ use crate::session::{
 use crate::summary::described;
 
 use client::{Client, ClientFaults};
-use exchange_log::ExchangeLog;
+use exchange_log::{ExchangeLog, exchange_key};
 use fact::Failure;
 use lists::Lists;
 use master::Master;
@@ -183,8 +183,18 @@ struct LatestQuery {
     server: SocketAddr,
     frame: u64,
     time: Time,
+    protocol: Id,
+    /// The name of its message.
+    kind: &'static str,
     /// The client also sends the server packets that are no messages.
     plays: bool,
+}
+
+impl LatestQuery {
+    /// What tells its exchange from others.
+    fn key(&self) -> &'static str {
+        exchange_key(self.protocol, self.kind)
+    }
 }
 
 /// A packet to a server, or of one.

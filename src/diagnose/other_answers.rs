@@ -5,11 +5,10 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::kit::{Item, Purpose, Time, Transport, causes};
 
-use super::exchange_log::exchange_key;
 use super::fact::{Failure, NOT_WHOLE};
 use super::find_or_add::find_or_add;
 use super::server::{Odd, OddResponse, Server};
-use super::{Diagnosis, LatestQuery, ServerPacketKind};
+use super::{Diagnosis, LatestQuery};
 use crate::session::{DatagramEvent, MessageEvent, Value};
 
 /// How connectionless packets of many games begin.
@@ -69,14 +68,7 @@ impl Diagnosis {
             return false;
         }
         let Some(query) = self.latest_query(from, to) else { return false };
-        !is_request || self.waits(query, to)
-    }
-
-    /// Whether this query waits for its response.
-    fn waits(&mut self, query: LatestQuery, client: SocketAddr) -> bool {
-        let sent = self.sent.get_mut(&query.frame, self.remembered).map(|sent| sent.what);
-        let Some(ServerPacketKind::Request { protocol, kind, .. }) = sent else { return false };
-        self.log.waits([client, query.server], exchange_key(protocol, kind))
+        !is_request || self.log.waits([to, from], query.key())
     }
 
     /// The client's latest query, if it was to this server.
@@ -96,9 +88,7 @@ impl Diagnosis {
         server: SocketAddr,
         client: SocketAddr,
     ) -> bool {
-        let Some(query) = self.latest_query(server, client) else { return false };
-        let sent = self.sent.get_mut(&query.frame, self.remembered).map(|sent| sent.what);
-        matches!(sent, Some(ServerPacketKind::Request { protocol, .. }) if protocol != id)
+        self.latest_query(server, client).is_some_and(|query| query.protocol != id)
     }
 
     /// Whether a client asked this server, or its requests are not in the capture, only the server's responses.
@@ -115,9 +105,7 @@ impl Diagnosis {
     /// an exchange waited for that.
     pub(super) fn answers_latest(&mut self, [server, client]: [SocketAddr; 2], time: Time) -> bool {
         let Some(query) = self.latest_query(server, client) else { return false };
-        let sent = self.sent.get_mut(&query.frame, self.remembered).map(|sent| sent.what);
-        let Some(ServerPacketKind::Request { protocol, kind, .. }) = sent else { return false };
-        self.log.response([client, server], exchange_key(protocol, kind), time, None)
+        self.log.response([client, server], query.key(), time, None)
     }
 
     /// A server sends a message that is no response.
@@ -142,18 +130,13 @@ impl Diagnosis {
     /// A server sends something else than a response to a request.
     fn odd_answer(&mut self, [from, to]: [SocketAddr; 2], (frame, time): (u64, Time), is: Odd) {
         let query = self.latest_query(from, to);
-        let sent = query.and_then(|query| self.sent.get_mut(&query.frame, self.remembered));
-        let kind = match sent.map(|sent| sent.what) {
-            Some(ServerPacketKind::Request { kind, .. }) => Some(kind),
-            _ => None,
-        };
         let timeout = self.ledger_settings.answer_timeout;
         let Some(server) = self.servers.get_mut(&from) else { return };
         // Whatever it is, it came in answer.
-        if let Some(query) = query {
-            server.good_of(kind, Item::Answered, frame);
+        if let Some(LatestQuery { kind, time: sent, .. }) = query {
+            server.good_of(Some(kind), Item::Answered, frame);
             server.good(Item::FromAsked, frame);
-            server.takes(time.since(query.time), timeout, kind, frame);
+            server.takes(time.since(sent), timeout, Some(kind), frame);
         }
         let client = Some(to.ip());
         let new = || OddResponse { is: is.clone(), client, times: 0, frames: Vec::new() };

@@ -33,7 +33,8 @@ impl Diagnosis {
         let what = ServerPacketKind::Request { message, protocol: id, kind, follows };
         self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
         let plays = self.asked.get_mut(&from, self.remembered).is_some_and(|it| it.plays);
-        let query = LatestQuery { server: to, frame, time: payload.time, plays };
+        let (server, time, protocol) = (to, payload.time, id);
+        let query = LatestQuery { server, frame, time, protocol, kind, plays };
         self.asked.insert(from, query, self.remembered);
         let timeout = self.ledger_settings.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
