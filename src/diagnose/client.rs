@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, Map, Purpose, causes};
+use dissectors::kit::{Cause, Finding, Item, Map, Purpose, causes};
 
 use super::checklist::Checklist;
 use super::exchange_log::Exchange;
@@ -13,6 +13,7 @@ use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use super::list_client::AskedMasters;
 use super::pattern::{Pattern, client_unanswered};
+use super::signs::symptom;
 use super::{is_clients_fault, is_error};
 use crate::session::{ExchangeCounts, MessageEvent};
 
@@ -89,6 +90,13 @@ struct GivenChallenge {
     kind: Option<&'static str>,
 }
 
+/// Why a request is wrong.
+fn cause_of(finding: &Finding) -> &'static Cause {
+    let symptom = symptom(finding.rule, &finding.detail);
+    let symptom = symptom.filter(|symptom| symptom.item == Item::WellFormed);
+    symptom.map_or(&causes::clients::REQUEST_MALFORMED, |symptom| symptom.cause)
+}
+
 /// Toward which servers a client's requests are wrong: these need no answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClientFaults {
@@ -148,13 +156,17 @@ impl Client {
     /// It sends a request, which may be wrong.
     fn sends(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
-        match event.checked().findings.iter().find(is_clients_fault) {
+        let faults = event.checked().findings.iter().filter(is_clients_fault);
+        // One with a name of its own says more.
+        let malformed = &causes::clients::REQUEST_MALFORMED;
+        match faults.min_by_key(|finding| cause_of(finding) == malformed) {
             Some(finding) => {
                 let words = match shown_tail(payload.bytes) {
                     Some(tail) => format!("{}: \"{tail}\"", finding.detail),
                     None => finding.detail.to_string(),
                 };
-                let why = Failure::new(&causes::clients::REQUEST_MALFORMED, payload.frame, words);
+                let cause = cause_of(finding);
+                let why = Failure::new(cause, payload.frame, words);
                 self.faults.add(payload.to, 1);
                 self.items.fact(Item::WellFormed).fails(why);
             }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{MOST_TIMEOUTS, Map, Purpose, RecentMap, Time};
+use dissectors::kit::{Clock, Map, Purpose, RecentMap, Time};
 
 use super::fact::Failure;
 
@@ -91,6 +91,9 @@ pub(super) struct Exchange {
 /// Nanoseconds in which exchanges are counted: limits are per second or per minute.
 pub(super) const WINDOWS: [i64; 2] = [1_000_000_000, 60_000_000_000];
 
+/// Exchanges that follow each other within so many nanoseconds are one burst.
+pub(super) const PAUSE: i64 = 2_000_000_000;
+
 /// How fast an exchange follows others.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
@@ -98,6 +101,16 @@ pub(super) struct Pace {
     pub(super) gap: Option<i64>,
     /// How many began before it in each of the [`WINDOWS`].
     pub(super) before: [u32; WINDOWS.len()],
+    pub(super) burst: Burst,
+}
+
+/// The place of an exchange in a burst.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Burst {
+    /// The number of the burst.
+    pub(super) number: u32,
+    /// How many began before it in the burst.
+    pub(super) before: u32,
 }
 
 /// When exchanges began.
@@ -106,6 +119,8 @@ struct Begun {
     latest: Option<Time>,
     /// When each of the [`WINDOWS`] began, and how many began in it.
     windows: [(Time, u32); WINDOWS.len()],
+    /// The latest one's.
+    burst: Burst,
 }
 
 impl Begun {
@@ -113,7 +128,13 @@ impl Begun {
     fn another(&mut self, now: Time) -> Pace {
         let latest = self.latest.replace(now);
         let gap = latest.map(|latest| now.since(latest));
-        let mut pace = Pace { gap, ..Pace::default() };
+        let Burst { number, before } = self.burst;
+        self.burst = match gap {
+            None => Burst::default(),
+            Some(PAUSE..) => Burst { number: number.wrapping_add(1), before: 0 },
+            Some(_) => Burst { number, before: before.saturating_add(1) },
+        };
+        let mut pace = Pace { gap, burst: self.burst, ..Pace::default() };
         for (((began, count), length), before) in
             self.windows.iter_mut().zip(WINDOWS).zip(&mut pace.before)
         {
@@ -193,11 +214,10 @@ impl Exchange {
         self.is_challenged() && !self.is_returned && !self.is_answered
     }
 
-    /// Whether a request is sent again while it waits, `within` so many nanoseconds after its latest message. Who asks
-    /// without a pause asks anew after a while, as all counts of requests have it.
-    fn is_repeated_by(&self, request: &Request, latest: Time, within: i64) -> bool {
-        let waited = request.time.since(self.request.time);
-        request.time.since(latest) < within && waited / MOST_TIMEOUTS < within
+    /// Whether a request is sent again while it waits. `latest`: the time of its latest message; `timeout`: how long
+    /// that may be ago, in nanoseconds.
+    fn is_repeated_by(&self, request: &Request, latest: Time, timeout: i64) -> bool {
+        Clock { now: request.time, timeout }.waits(self.request.time, latest)
     }
 
     /// Whether a request returns its challenge, or what the client takes for it.

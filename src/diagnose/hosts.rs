@@ -115,7 +115,7 @@ impl Diagnosis {
         server.good(Item::Asked, event.frame());
         server.by_broadcast = true;
         shown.extend([Item::Answered, Item::FromAsked, Item::Readable]);
-        match event.payload().pieces.iter().any(|piece| piece.frame != event.frame()) {
+        match event.payload().has_parts() {
             true => shown.push(Item::Whole),
             false => server.in_one_packet = Some(event.frame()),
         }
@@ -191,6 +191,7 @@ impl Diagnosis {
                 let owner = owners.iter().find(|owner| {
                     self.is_game_port(**owner, address)
                         || self.is_probed_with(**owner, address)
+                        || self.is_listed_instead(**owner, address)
                         || senders.contains(&(address, **owner))
                 });
                 if let Some(owner) = owner {
@@ -220,6 +221,15 @@ impl Diagnosis {
         };
         let is_near = first.since(second).max(second.since(first)) <= PROBE;
         is_near && other.clients.iter().all(|client| one.clients.contains(client))
+    }
+
+    /// Whether a port is listed in place of a server's own, and its clients found that out.
+    fn is_listed_instead(&self, owner: SocketAddr, address: SocketAddr) -> bool {
+        let clients = |it: SocketAddr| self.servers.get(&it).map(|server| &server.clients);
+        let (Some(own), Some(others)) = (clients(owner), clients(address)) else { return false };
+        self.lists.sighting(&address, None).is_some()
+            && self.lists.sighting(&owner, None).is_none()
+            && others.iter().all(|client| own.contains(client))
     }
 
     /// Clients ask a server at its game port.

@@ -7,7 +7,7 @@ use dissectors::kit::{Item, Role, Side, Transport, causes};
 
 use super::fact::{Failure, NOT_WHOLE};
 use super::listing::has_rule_about_silence;
-use super::master::words;
+use super::master::{redirected_to, words};
 use super::registration::Registration;
 use super::{Diagnosis, PROBING, ServerPacket, ServerPacketKind, masters};
 use crate::session::{FlowContext, MessageEvent, PassedRule, Value};
@@ -204,10 +204,14 @@ impl Diagnosis {
         let text = masters.refusal.and_then(|(path, _)| event.field(path));
         let text = text.map(|text| text.to_string().chars().take(256).collect::<String>());
         if let Some(status) = status {
-            let text = text.map_or(String::new(), |text| format!("\"{text}\""));
-            let text = format!("status {status} {text}");
+            let address = redirected_to(event).filter(|_| (300..400).contains(&status));
+            let text = match (address, text) {
+                (Some(address), _) => format!("status {status}, which points to {address}"),
+                (None, Some(text)) => format!("status {status} \"{text}\""),
+                (None, None) => format!("status {status}"),
+            };
             let cause = &causes::REGISTRATION_REFUSED;
-            server.fact_mut(Item::Accepted).bad(cause, payload.frame, text.trim_end());
+            server.fact_mut(Item::Accepted).bad(cause, payload.frame, text);
         } else if payload.lost && !described::refuses(event) {
             server.fact_mut(Item::Accepted).open(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
         } else if server.is_told(text.as_deref(), described::refuses(event), payload.frame) {

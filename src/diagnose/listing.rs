@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::Id;
 use dissectors::kit::{Item, NeededEvidence, causes, is_private};
 
 use super::Diagnosis;
@@ -30,8 +29,13 @@ impl Diagnosis {
         read: &Totals,
     ) {
         let mut all = std::mem::take(&mut server.registrations);
+        if server.game.is_empty()
+            && let Some(game) = server.lists_in().and_then(|id| self.lists.game_of(id, &address))
+        {
+            server.game = game.to_vec();
+        }
         if all.is_empty() {
-            all.push(Registration::default());
+            all = self.only_listed(address, server);
         }
         let masters: Vec<_> = all.iter().filter_map(|it| it.master).map(|it| it.ip()).collect();
         let span = read.span.map_or(0, |[begin, end]| end.since(begin));
@@ -79,6 +83,18 @@ impl Diagnosis {
             }
         }
         server.registrations = all;
+    }
+
+    /// With which masters a server may be registered that addressed none in the capture: those that have lists, if they
+    /// disagree.
+    fn only_listed(&self, address: SocketAddr, server: &Server) -> Vec<Registration> {
+        let own = Vec::from_iter(server.own_addresses(address));
+        let protocol = server.lists_in();
+        let masters = protocol.map_or(Vec::new(), |id| self.lists.disagreeing(id, &own));
+        match masters.is_empty() {
+            true => vec![Registration::default()],
+            false => masters.into_iter().map(Registration::with).collect(),
+        }
     }
 
     /// The latest challenge of a master may still wait for its answer.
@@ -154,11 +170,9 @@ impl Diagnosis {
 
     /// Whether and how the master's lists contain the server.
     fn listing(&self, server: &Server, registration: &mut Registration, place: &Place<'_>) {
-        let elsewhere = server.query.and_then(|id| id.info().diagnosis.registers);
-        let protocol = server.registers.or(elsewhere.and_then(Id::named));
         let master = registration.master.map(|it| it.ip());
-        let given = self.lists.of(master, protocol);
-        let own = [place.address].into_iter().chain(server.addresses.iter().map(|(own, _)| *own));
+        let given = self.lists.of(master, server.lists_in());
+        let own = server.own_addresses(place.address);
         let in_lists = |of: Option<IpAddr>| {
             own.clone().find_map(|own| Some((own, self.lists.sighting(&own, of)?)))
         };

@@ -101,6 +101,8 @@ pub(super) struct Lists {
     number: u64,
     open: RecentMap<(SocketAddr, SocketAddr), Listing>,
     given: Map<MasterHost, MasterLists>,
+    /// The addresses of these masters.
+    givers: Map<MasterHost, SocketAddr>,
     /// The same for all masters of a protocol together.
     all: [MasterLists; Id::ALL.len()],
     listed: Map<SocketAddr, ListedServer>,
@@ -133,6 +135,7 @@ impl Lists {
         let listing = Listing { master: master.ip(), number, begun, last: request, narrowed, game };
         if self.given.len() < MASTERS {
             self.given.entry(giver).or_default();
+            self.givers.entry(giver).or_insert(master);
         }
         self.each(giver, |given| given.begun = Some(listing.clone()));
         self.open.insert((client, master), listing, MOST);
@@ -246,6 +249,28 @@ impl Lists {
             }
         };
         lists.into_iter().collect()
+    }
+
+    /// The game of a server by the latest whole list that has it.
+    pub(super) fn game_of(&self, id: Id, server: &SocketAddr) -> Option<&[u8]> {
+        let sighting = self.sighting(server, None)?;
+        let mut lists = self.given.get(&(sighting.master, id))?.whole.values();
+        lists.find(|it| it.number == sighting.number).map(|listing| &*listing.game)
+    }
+
+    /// The masters of a protocol whose lists disagree about a server that is at these addresses: some have it, and whole
+    /// ones of others do not.
+    pub(super) fn disagreeing(&self, id: Id, own: &[SocketAddr]) -> Vec<SocketAddr> {
+        let masters = self.givers.iter().filter(|((_, of), _)| *of == id);
+        let opinions = masters.filter_map(|(giver, address)| {
+            let has_it = own.iter().any(|own| self.sighting(own, Some(giver.0)).is_some());
+            let whole = self.given.get(giver).is_some_and(|given| !given.whole.is_empty());
+            (has_it || whole).then_some((*address, has_it))
+        });
+        let mut opinions = Vec::from_iter(opinions);
+        opinions.sort_unstable();
+        let is_one = opinions.windows(2).all(|two| two[0].1 == two[1].1);
+        if is_one { Vec::new() } else { opinions.into_iter().map(|(it, _)| it).collect() }
     }
 
     /// The latest list of this master that contained a server; `None`: of any master.

@@ -509,7 +509,7 @@ fn refusal(event: &MessageEvent<'_>, masters: Option<&Masters>, times: u64) -> O
     let is_banned = banned.is_some_and(|(path, number)| value(path) == Some(number));
     match status {
         Some(status @ 300..400) => {
-            let address = header(event, b"location").unwrap_or_else(|| "no address".to_owned());
+            let address = redirected_to(event).unwrap_or_else(|| "no address".to_owned());
             let values: [(_, &dyn Display); 2] = [("status", &status), ("address", &address)];
             Some(Failure::with(&causes::masters::REDIRECTED, frame, &values))
         }
@@ -552,6 +552,11 @@ fn text_after_headers(event: &MessageEvent<'_>) -> Option<String> {
 /// A text without control characters, up to a maximum length.
 fn readable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(256).collect()
+}
+
+/// Where a message redirects its reader to.
+pub(super) fn redirected_to(event: &MessageEvent<'_>) -> Option<String> {
+    header(event, b"location").map(|address| readable(&address))
 }
 
 /// The value of a header.

@@ -89,12 +89,12 @@ enum Sameness {
 }
 
 impl RecentMessage {
-    /// The addresses of the host that has others in these two messages.
+    /// The addresses of the host that has others in these two messages: of the server, if both hosts have.
     fn translated(&self, before: &RecentMessage) -> Option<[SocketAddr; 2]> {
         match (self.server == before.server, self.other == before.other) {
-            (false, true) => Some([before.server, self.server]),
+            (false, _) => Some([before.server, self.server]),
             (true, false) => Some([before.other, self.other]),
-            _ => None,
+            (true, true) => None,
         }
     }
 
@@ -110,10 +110,12 @@ impl RecentMessage {
             return None;
         }
         let is_server = self.server != before.server;
+        let is_both = is_server && self.other != before.other;
         let routers = before.hop_limit.abs_diff(self.hop_limit);
         // A response by itself shows it: nobody else answers that client with the same bytes. Of a request that a client
         // sends to two servers, both packets have passed as many routers.
         let is_at_border = is_server
+            && !is_both
             && is_private(one) != is_private(another)
             && !is_private(self.other.ip())
             && (self.is_response || routers == 1);
@@ -125,7 +127,11 @@ impl RecentMessage {
         }
         // In a flood, two of many senders may choose the same number.
         let is_inside = is_server || is_private(one) || is_private(another);
-        let is_certain = self.identification.is_some() && is_inside;
+        let is_certain = self.identification.is_some() && is_inside && !is_both;
+        // Who asks many servers the same sends one of them what another one gets.
+        if is_both && self.identification.is_none() {
+            return None;
+        }
         Some(if is_certain { Sameness::Certain } else { Sameness::Likely })
     }
 

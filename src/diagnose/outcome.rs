@@ -153,11 +153,7 @@ impl Diagnosis {
         let is_one =
             |server: &Server| server.fact(Item::FromAsked).good > 0 || server.registers.is_some();
         let servers = self.servers.iter().filter(|(_, server)| is_one(server));
-        servers
-            .flat_map(|(address, server)| {
-                [*address].into_iter().chain(server.addresses.iter().map(|(other, _)| *other))
-            })
-            .collect()
+        servers.flat_map(|(address, server)| server.own_addresses(*address)).collect()
     }
 
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals) -> DiagnosedServer {

@@ -259,6 +259,8 @@ impl Pattern {
             anybody.by_gap("any other one", missing, frame),
             client.by_rank("of a client ", missing, frame),
             anybody.by_rank("", missing, frame),
+            client.by_burst("of a client ", frame),
+            anybody.by_burst("", frame),
             self.periods.silent(&self.all, true, frame),
             self.of_long_ones(),
         ];
@@ -445,7 +447,7 @@ impl PatternFailure {
 
 #[cfg(test)]
 mod tests {
-    use super::super::exchange_log::{Pace, Request, WINDOWS};
+    use super::super::exchange_log::{Burst, Pace, Request, WINDOWS};
     use super::*;
 
     const SECOND: i64 = 1_000_000_000;
@@ -471,7 +473,8 @@ mod tests {
     }
 
     fn pace(gap: i64, before: u32) -> [Pace; 2] {
-        [Pace { gap: Some(gap), before: [before; WINDOWS.len()] }; 2]
+        let before = [before; WINDOWS.len()];
+        [Pace { gap: Some(gap), before, ..Pace::default() }; 2]
     }
 
     fn cause(exchanges: impl IntoIterator<Item = Exchange>) -> Option<&'static str> {
@@ -519,6 +522,23 @@ mod tests {
             exchange
         });
         assert_eq!(cause(bursts), Some("rate_limited"));
+    }
+
+    #[test]
+    fn what_follows_many_others_in_several_bursts_is_limited() {
+        let bursts = |limit: i64, count: u32| {
+            let each = (0..48).map(move |at| {
+                let (number, before) = (at as u32 / (48 / count), at % i64::from(48 / count));
+                let mut exchange = exchange(1, "info", at, before < limit);
+                for pace in &mut exchange.paces {
+                    pace.burst = Burst { number, before: before as u32 };
+                }
+                exchange
+            });
+            cause(each)
+        };
+        assert_eq!(bursts(10, 3), Some("rate_limited"));
+        assert_eq!(bursts(30, 1), Some("silent_period"), "it may have stopped");
     }
 
     #[test]

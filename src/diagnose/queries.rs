@@ -196,7 +196,7 @@ impl Diagnosis {
         };
         server.orphans += 1;
         shown.push(Item::Readable);
-        if payload.pieces.iter().any(|piece| piece.frame != payload.frame) {
+        if payload.has_parts() {
             shown.push(Item::Whole);
         }
         if server.query.is_none() {

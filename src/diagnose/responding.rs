@@ -81,16 +81,19 @@ impl Diagnosis {
     fn excuse(&self, address: SocketAddr, server: &mut Server) {
         let is_left = self.excuse_challenges(server);
         // A few wrong requests do not explain why many are not answered.
-        let is_faulty = |host: IpAddr| {
-            let missing = server.pattern.of_client(host).missing();
-            let wrong = self.faulty.get(&host).map(|faults| faults.toward(address));
-            wrong.is_some_and(|wrong| wrong.saturating_mul(2) >= missing)
+        let is_faulty = |host: &IpAddr| {
+            let missing = server.pattern.of_client(*host).missing();
+            let wrong = self.faulty.get(host).map_or(0, |faults| faults.toward(address));
+            wrong > 0 && wrong.saturating_mul(2) >= missing
         };
-        let mut missing = server.pattern.clients_missing().peekable();
-        if missing.peek().is_none() || !missing.all(is_faulty) {
+        let mut asking = Vec::from_iter(server.pattern.clients_missing());
+        // Their exchanges may not have ended.
+        if server.pattern.all.asked == 0 && server.fact(Item::Answered).run > 0 {
+            asking.extend(&server.clients);
+        }
+        if asking.is_empty() || !asking.iter().all(is_faulty) {
             return;
         }
-        drop(missing);
         let answers = server.pattern.all.answered > 0;
         for item in [Item::Verified, Item::Answered] {
             let fact = server.fact_mut(item);
@@ -111,6 +114,7 @@ impl Diagnosis {
         let cause_of = |host: &IpAddr| self.faulty.get(host).and_then(|faults| faults.cause);
         let other_port = &causes::clients::CHALLENGE_OTHER_PORT;
         let not_returned = &causes::clients::CHALLENGE_NOT_RETURNED;
+        let wrong = &causes::clients::CHALLENGE_WRONG;
         let returns_none = |host: IpAddr| cause_of(&host) == Some(not_returned);
         let only_rounds = server.left == 0
             && server.pattern.all.asked > 0
@@ -119,10 +123,13 @@ impl Diagnosis {
         if !(server.left > 0 || only_rounds) || verified.good > 0 || verified.run > 0 {
             return false;
         }
-        let is_other_port = server.left_by.iter().any(|host| cause_of(host) == Some(other_port));
-        let (cause, text) = match is_other_port {
-            true => (other_port, "no client returns its challenge from the port that got it"),
-            false => (not_returned, "no client returns its challenge"),
+        let any = |cause| server.left_by.iter().any(|host| cause_of(host) == Some(cause));
+        let (cause, text) = if any(other_port) {
+            (other_port, "no client returns its challenge from the port that got it")
+        } else if any(wrong) {
+            (&causes::REQUEST_WRONG, "no client returns the challenge that it got: see the client")
+        } else {
+            (not_returned, "no client returns its challenge")
         };
         let frame = server.left_frame;
         for item in [Item::Verified, Item::Answered] {

@@ -294,6 +294,20 @@ impl Server {
         }
     }
 
+    /// All of its addresses: the main one is this.
+    pub(super) fn own_addresses(
+        &self,
+        main: SocketAddr,
+    ) -> impl Iterator<Item = SocketAddr> + Clone {
+        [main].into_iter().chain(self.addresses.iter().map(|(own, _)| *own))
+    }
+
+    /// The protocol of the masters whose lists may have it.
+    pub(super) fn lists_in(&self) -> Option<Id> {
+        let elsewhere = self.query.and_then(|id| id.info().diagnosis.registers);
+        self.registers.or(elsewhere.and_then(Id::named))
+    }
+
     /// Whether another address of it is one of these.
     pub(super) fn has_address(&self, is_it: impl Fn(&SocketAddr) -> bool) -> bool {
         self.addresses.iter().any(|(address, _)| is_it(address))

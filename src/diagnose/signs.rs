@@ -11,7 +11,7 @@ use dissectors::net_rules::{NET005, NET014};
 
 use super::fact::Failure;
 use super::server::Server;
-use super::{Diagnosis, ServerPacket, ServerPacketKind};
+use super::{Diagnosis, ServerPacket, ServerPacketKind, is_clients_fault};
 use crate::check::ReportedFinding;
 use crate::session::{FlowContext, IcmpEvent, MessageEvent};
 use crate::text::grouped;
@@ -93,7 +93,9 @@ impl Diagnosis {
             return None;
         }
         if symptom.item == Item::WellFormed {
+            // Faults of the request at hand are its client's already.
             if sign.verdict == Ruled::Fail
+                && !is_clients_fault(&finding)
                 && let Some(client) = self.client(sender.ip())
             {
                 client.items.fact(Item::WellFormed).bad(symptom.cause, sign.frame, words);

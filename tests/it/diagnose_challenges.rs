@@ -287,3 +287,28 @@ fn a_loop_of_one_kind_is_a_loop() {
     ));
     assert_eq!(item(&report, SERVER, "seen.verified"), ["no", "challenge_loop"], "{report}");
 }
+
+/// What the client of a GameSpy 4 server returns in place of the challenge 9513308.
+fn returned(challenge: &str) -> Value {
+    let round = [
+        (0.00, "c > s  FEFD09 10203040".to_owned()),
+        (0.02, "s > c  09 10203040 '9513308' 00".to_owned()),
+        (0.03, format!("c > s  FEFD00 10203040 {challenge} FFFFFF01")),
+    ];
+    let round: Vec<_> = round.iter().map(|(at, line)| (*at, &**line)).collect();
+    diagnosed(&rounds(4, &round)).1
+}
+
+#[test]
+fn a_client_that_returns_another_challenge_is_told_so() {
+    for (challenge, cause) in [
+        ("00000000", "challenge_wrong"),
+        ("00000007", "challenge_wrong"),
+        ("5C299100", "challenge_byteswapped"),
+        ("", "request_malformed"),
+    ] {
+        let report = returned(challenge);
+        assert_eq!(item(&report, CLIENT, "ask.wellformed"), ["no", cause], "{report:#}");
+        assert_eq!(item(&report, SERVER, "seen.answered")[0], "unknown", "{report:#}");
+    }
+}

@@ -229,6 +229,17 @@ end 60"
     serde_json::from_str(&run.out).unwrap()
 }
 
+#[test]
+fn a_redirected_registration_says_where_to() {
+    let script = r"0.00 s:40000 > m tcp 'GET /r?v=140&g=20700&p=28770 HTTP/1.0\r\n\r\n'
+0.02 m > s:40000 tcp 'HTTP/1.1 301 Moved\r\nLocation: https://ms.example/r\r\nContent-Length: 0\r\n\r\n' fin
+0.03 s:40000 > m tcp fin
+end 60";
+    let (_project, file) = Project::of_script(script, &Setting::tcp(80));
+    let run = gamewire(["diagnose", "--no-config", &file]);
+    assert!(run.out.contains("status 301, which points to https://ms.example/r"), "{}", run.out);
+}
+
 /// The verdict on a condition of the only master, and the cause.
 fn of_master(report: &Value, name: &str) -> String {
     let items = report["masters"][0]["items"].as_array().unwrap();

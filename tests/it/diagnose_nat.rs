@@ -152,6 +152,21 @@ fn a_client_is_one_on_both_sides_of_nat() {
 }
 
 #[test]
+fn a_server_is_one_where_its_clients_are_translated_too() {
+    let [[outside, inside], ..] = SERVERS;
+    let mut both = Both::new(true);
+    for nth in 0..ROUNDS {
+        let [client, node] =
+            ["203.0.113.9", "10.0.3.12"].map(|it| format!("{it}:{}", 50_000 + nth));
+        both.send(nth * 8000, [[&client, outside], [&node, inside]], INFO);
+        both.send(nth * 8000 + 1, [[inside, &node], [outside, &client]], ANSWER);
+    }
+    let report = both.report(&[]);
+    assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+    assert_eq!(report["servers"][0]["server"], outside);
+}
+
+#[test]
 fn a_heartbeat_and_its_answer_are_one_on_both_sides_of_nat() {
     let [outside, inside, master] = ["192.168.1.9:7777", "172.17.0.2:7777", "134.122.57.9:27900"];
     let mut both = Both::new(true);

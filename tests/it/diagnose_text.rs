@@ -128,7 +128,9 @@ fn a_key_that_stands_twice_is_a_doubt_and_no_fault() {
 #[test]
 fn responses_that_never_end_are_not_cut_on_the_way() {
     let endless = answered(r"\hostname\A\mapname\B\queryid\1.1");
-    assert_eq!(item(&endless, "servers", "seen.readable"), "no not_terminated", "{endless:#}");
+    for name in ["seen.whole", "seen.readable"] {
+        assert_eq!(item(&endless, "servers", name), "no not_terminated", "{endless:#}");
+    }
     assert!(!endless.to_string().contains("split_part_missing"), "{endless:#}");
 }
 
@@ -251,4 +253,42 @@ fn a_greeting_before_a_list_is_no_refusal() {
     let report = diagnosed(&(script + "end 90"));
     assert_eq!(item(&report, "masters", "master.whole"), "yes", "{report:#}");
     assert_eq!(report["masters"][0]["verdict"], "ok");
+}
+
+/// A client that asks a server at this port three times.
+fn asks(begin: u32, port: u16, is_answered: bool) -> String {
+    let answer = r"\\hostname\\A\\mapname\\B\\numplayers\\0\\maxplayers\\8\\queryid\\1.1\\final\\";
+    let mut script = String::new();
+    for at in [begin, begin + 10, begin + 20] {
+        script += &format!("{at}.0 c:{at} > s:{port}  '\\\\info\\\\'\n");
+        if is_answered {
+            script += &format!("{at}.1 s:{port} > c:{at}  '{answer}'\n");
+        }
+    }
+    script
+}
+
+#[test]
+fn a_listed_port_that_never_answers_is_not_a_server_beside_the_one_that_does() {
+    let both = asks(10, 7999, false) + &asks(100, 7778, true) + "end 200";
+    let list = listed(0, r"\\ip\\10.0.0.2:7999\\final\\");
+    let report = diagnosed(&(list + &both));
+    assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+    assert_eq!(item(&report, "servers", "list.address"), "no listed_other_port");
+    // What is not listed is a server of its own.
+    let report = diagnosed(&both);
+    assert_eq!(report["servers"].as_array().unwrap().len(), 2, "{report:#}");
+}
+
+#[test]
+fn masters_whose_lists_disagree_about_a_server_are_told_apart() {
+    let of_one = listed(0, r"\\ip\\10.0.0.2:7778\\final\\");
+    let of_other = listed(5, r"\\ip\\10.0.0.3:7778\\final\\").replace("m:28900", "n:28900");
+    let report = diagnosed(&(of_one + &of_other + &asks(10, 7778, true) + "end 200"));
+    let items = report["servers"][0]["items"].as_array().unwrap();
+    let listed = items.iter().filter(|it| it["item"] == "list.listed");
+    let mut verdicts = Vec::from_iter(listed.map(|it| it["verdict"].as_str().unwrap()));
+    verdicts.sort_unstable();
+    assert_eq!(verdicts, ["no", "yes"], "{report:#}");
+    assert_ne!(report["servers"][0]["verdict"], "fault", "one of them has it");
 }

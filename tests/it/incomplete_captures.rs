@@ -159,6 +159,22 @@ fn a_request_to_a_server_of_which_nothing_was_recorded_is_not_doubted() {
     assert_eq!(wellformed(one_way), "yes");
 }
 
+#[test]
+fn requests_that_are_wrong_accuse_no_server_however_soon_they_follow_each_other() {
+    let script: String = (0..3)
+        .map(|nth| {
+            let at = 2 * nth;
+            format!(
+                "{at}.0 c > s  FEFD 09 be32:{nth}\n{at}.02 s > c  09 be32:{nth} '7' 00\n\
+                 {at}.04 c > s  FEFD 00 be32:99 be32:7 FFFFFF01\n"
+            )
+        })
+        .collect();
+    let report = of_script(&(script + "end 30"), 6500);
+    assert_eq!(item(&report, "clients", "ask.wellformed"), "no session_changed");
+    assert_eq!(item(&report, "servers", "seen.answered"), "unknown request_wrong", "{report:#}");
+}
+
 /// What sixty players send, or as many sources as packets; and whether the server answers a query.
 fn toward_a_server(is_crowd: bool, answers: bool) -> Capture {
     let (client, server) = ("10.0.0.1:50000", "10.0.0.2:27015");

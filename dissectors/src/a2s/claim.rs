@@ -30,7 +30,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let sure = |sure| if sure { Claim::Sure } else { Claim::Weak };
     match *message {
         [] => weak(hint.to_port),
-        [b'T', ..] => sure(message.starts_with(INFO_REQUEST)),
+        [b'T', ..] => sure(message.starts_with(INFO_REQUEST) || is_begun_request(message)),
         [b'U' | b'V', _, _, _, _] | [b'W' | b'i'] => Claim::Sure,
         // One library appends four bytes; a text of nine characters may belong to any game.
         [b'U' | b'V', ref rest @ ..] if rest.len() == 8 => sure(!rest.is_ascii()),
@@ -44,6 +44,12 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
         _ => weak(false),
     }
+}
+
+/// Whether these are the first bytes of an info request, as in a capture with a small snaplen: more than any other text
+/// would have by chance.
+fn is_begun_request(message: &[u8]) -> bool {
+    message.len() >= 8 && INFO_REQUEST.starts_with(message)
 }
 
 /// Whether these are messages of other protocols after FF FF FF FF: Valve's master servers, Steam

@@ -212,8 +212,11 @@ impl<'a> TextProperties<'a> {
         if !pair.opened && is_name(pair.key) {
             self.unopened = self.unopened.or(Some(pair.at()));
         }
-        if self.fault.is_none() {
-            self.fault = fault(pair, after).map(|what| (pair.at(), what));
+        match fault(pair, after) {
+            // What follows the end is no pair of the text.
+            Some(_) if self.closed.is_some() => self.stands_after(pair.at()),
+            Some(what) => self.fault = self.fault.or(Some((pair.at(), what))),
+            None => {}
         }
         if after.rest.is_empty() && pair.value.is_none() {
             self.open_key = Some(pair.key);

@@ -58,6 +58,11 @@ impl<'a> Payload<'a> {
         }
     }
 
+    /// Whether more than one packet carried it.
+    pub fn has_parts(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.frame != self.frame)
+    }
+
     /// The mark of this message.
     pub fn mark(&self) -> Mark {
         let length = self.bytes.len().min(u32::MAX as usize) as u32;

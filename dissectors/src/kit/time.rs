@@ -18,9 +18,18 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// Repeats prolong the wait for a response up to so many timeouts.
+    const MOST_TIMEOUTS: i64 = 3;
+
     /// Whether the response to what was sent then is overdue.
     pub fn is_over(self, sent: Time) -> bool {
         self.now.since(sent) >= self.timeout
+    }
+
+    /// Whether a request still waits that was first sent at `first`, and last at `last`: each repeat prolongs the wait.
+    /// This has a limit, since a client that asks a dead server every second sends several requests.
+    pub fn waits(self, first: Time, last: Time) -> bool {
+        !self.is_over(last) && self.now.since(first) / Clock::MOST_TIMEOUTS < self.timeout
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use dissectors::kit::causes;
 
 use super::{Candidate, Divided, PatternFailure, item_at};
-use crate::diagnose::exchange_log::{Pace, WINDOWS};
+use crate::diagnose::exchange_log::{PAUSE, Pace, WINDOWS};
 use crate::diagnose::fact::Failure;
 use crate::session::ExchangeCounts;
 use crate::text::{brief_span, grouped};
@@ -16,6 +16,9 @@ const GAPS: usize = 64;
 /// Requests within a window of time that are told apart.
 const RANKS: usize = 64;
 
+/// Requests of a burst that are told apart.
+const RANKS_OF_BURST: usize = 256;
+
 /// Exchanges by how fast they follow earlier ones.
 #[derive(Debug, Default)]
 pub(super) struct Paces {
@@ -25,6 +28,10 @@ pub(super) struct Paces {
     first: ExchangeCounts,
     /// By the number of earlier ones, in each of the [`WINDOWS`].
     ranks: [Vec<ExchangeCounts>; WINDOWS.len()],
+    /// By the number of earlier ones in the same burst.
+    in_burst: Vec<ExchangeCounts>,
+    /// The first burst with an unanswered one, and whether there are more.
+    missing_in: Option<(u32, bool)>,
 }
 
 impl Paces {
@@ -36,6 +43,12 @@ impl Paces {
         by_gap.add_one(is_answered);
         for (ranks, before) in self.ranks.iter_mut().zip(pace.before) {
             item_at(ranks, (before as usize).min(RANKS - 1)).add_one(is_answered);
+        }
+        let rank = (pace.burst.before as usize).min(RANKS_OF_BURST - 1);
+        item_at(&mut self.in_burst, rank).add_one(is_answered);
+        if !is_answered {
+            let (first, is_several) = self.missing_in.get_or_insert((pace.burst.number, false));
+            *is_several |= *first != pace.burst.number;
         }
     }
 
@@ -63,6 +76,20 @@ impl Paces {
         let first = if slow.len() == 1 { String::new() } else { format!("{} ", slow.len()) };
         let when = format!("after the first {first}{whose}within {window}");
         Some(limited(&divided, &when, window, frame))
+    }
+
+    /// Only those are unanswered, of so many, that come after many others in a burst, in several bursts. `whose`: the
+    /// others.
+    pub(super) fn by_burst(&self, whose: &str, frame: u64) -> Option<Candidate> {
+        self.missing_in.filter(|(_, is_several)| *is_several)?;
+        let missing = self.in_burst.iter().map(|share| share.missing()).sum();
+        let (at, divided) = Divided::best(1..self.in_burst.len(), |at| {
+            let (slow, fast) = self.in_burst.split_at(*at);
+            Divided::of(fast.iter().copied(), slow.iter().copied(), missing)
+        })?;
+        let pause = brief_span(PAUSE.unsigned_abs());
+        let when = format!("after the first {at} {whose}that come less than {pause} apart");
+        Some(limited(&divided, &when, pause, frame))
     }
 }
 

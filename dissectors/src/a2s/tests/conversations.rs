@@ -388,7 +388,10 @@ fn own_messages_are_claimed() {
     {
         assert_eq!(A2s::claim(&bytes(sure), none), Claim::Sure, "{sure}");
     }
+    // Cut by the snaplen.
+    assert_eq!(A2s::claim(&bytes("FFFFFFFF 'TSource E'"), none), Claim::Sure);
     let weak = [
+        "FFFFFFFF 'TSource'",
         "FFFFFFFF 6A",
         "FFFFFFFF 6A 00",
         "FFFFFFFF 6A '0000' 00",

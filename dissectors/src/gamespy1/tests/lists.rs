@@ -2,7 +2,7 @@
 
 use crate::gamespy1::rules;
 
-use super::lab::{C, L, Lab, LabSegment, TestRecorder};
+use super::lab::{C, L, Lab, LabSegment, S, TestRecorder};
 
 const CHALLENGE: &str = r"\basic\\secure\XDWAOR";
 const PROOF: &str = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
@@ -160,6 +160,19 @@ fn text_after_final_without_a_backslash_is_not_part_of_the_list() {
     assert_eq!(lab.names()[3..], ["list_response", "text"]);
     assert_eq!(lab.codes(), ["GS1002"]);
     assert_eq!(lab.counts(&rules::GS1016).passed, 1);
+}
+
+#[test]
+fn what_follows_final_is_no_pair() {
+    for after in [r"\junk", "junk", r"\key\value"] {
+        let mut lab = Lab::new();
+        lab.udp(0.0, C, S, br"\info\");
+        let response = format!(r"\hostname\A\queryid\1.1\final{after}");
+        lab.udp(0.1, S, C, response.as_bytes());
+        lab.end(9.0);
+        let failed = |rule| lab.counts(rule).failed;
+        assert_eq!((failed(&rules::GS1002), failed(&rules::GS1001)), (1, 0), "{after}");
+    }
 }
 
 #[test]

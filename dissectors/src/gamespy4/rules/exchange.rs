@@ -158,7 +158,8 @@ pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
     });
 }
 
-const NONE_GIVEN: &str = "the server has given no challenge to this client yet";
+pub(in crate::gamespy4) const NONE_GIVEN: &str =
+    "the server has given no challenge to this client yet";
 
 /// The position of a request's challenge.
 fn challenge_at(challenge: Option<Read<i32>>) -> Span {
@@ -198,6 +199,9 @@ pub(in crate::gamespy4) fn challenge_of_another<S: Sink>(
     sink.unless_explained(&GS4008, None, fact, seen, || NONE_GIVEN.to_owned());
 }
 
+/// What GS4007 says of a request without a challenge.
+pub(in crate::gamespy4) const HAS_NONE: &str = "the request has none";
+
 /// Checks the challenge of an info request against those that its client was given on this flow,
 /// the latest first; if the flow began before the capture, there may be more. Returns whether the
 /// challenge is correct.
@@ -222,7 +226,7 @@ pub(in crate::gamespy4) fn challenge<S: Sink>(
             return Some(true);
         }
         sink.checked(&GS4007, false, at, || {
-            format!("the server gave the challenge {latest}, the request has none")
+            format!("the server gave the challenge {latest}, {HAS_NONE}")
         });
         return Some(false);
     };

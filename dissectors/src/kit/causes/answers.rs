@@ -141,7 +141,7 @@ cause! {
 cause! {
     /// Its responses never end.
     pub NOT_TERMINATED "not_terminated" {
-        no: [Readable],
+        no: [Whole, Readable],
         says: "its responses never end",
         advice: "Programs wait for the end, and then drop the response: the server must close it, in the last part.",
     }

@@ -11,7 +11,7 @@ mod unfinished;
 
 pub use elsewhere::LatestRequests;
 pub use pending::PendingRequests;
-pub use request::{CompactRequest, MOST_TIMEOUTS, Question, Request, RequestFlags, ResponseDue};
+pub use request::{CompactRequest, Question, Request, RequestFlags, ResponseDue};
 pub use unfinished::{Unfinished, UnfinishedResponses};
 
 use crate::kit::{Budget, Clock, Evidence, FlowFacts, Limit, Mark, SeenMessage, Sending, Side};

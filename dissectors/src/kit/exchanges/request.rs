@@ -83,9 +83,6 @@ bitflags! {
     }
 }
 
-/// Repeats prolong the wait for a response up to so many timeouts.
-pub const MOST_TIMEOUTS: i64 = 3;
-
 impl<Q: Question> Request<Q> {
     /// The maximum of counted responses, and of counted packets.
     const MOST_LEFT: u8 = u8::MAX;
@@ -139,16 +136,14 @@ impl<Q: Question> Request<Q> {
         self.mark.side == other.mark.side && self.what.is_alike(&other.what)
     }
 
-    /// Whether this request repeats another that is still waiting: each repeat prolongs the wait. This has
-    /// a limit, since a client that asks a dead server every second sends several requests. A request that
-    /// gets no response does not repeat one that does.
+    /// Whether this request repeats another that is still waiting. A request that gets no response does not
+    /// repeat one that does.
     pub fn is_again(&self, before: &Request<Q>, timeout: i64) -> bool {
         let clock = Clock { now: self.mark.time, timeout };
         before.is_open()
             && before.due == self.due
             && self.repeats(before)
-            && !before.is_overdue(clock)
-            && clock.now.since(before.began) / MOST_TIMEOUTS < timeout
+            && clock.waits(before.began, before.mark.time)
     }
 
     /// It was repeated.
