@@ -156,8 +156,7 @@ fn speak(
         flow.seen[said.side.index()] = true;
         let mut rest = &said.bytes[..];
         while !rest.is_empty() {
-            let unread =
-                Unread { bytes: rest, seen: 0, ended: false, after_gap: false, is_reset: false };
+            let unread = Unread { bytes: rest, ..Unread::default() };
             let length = match conversation.transport {
                 Transport::Udp => rest.len(),
                 Transport::Tcp => {

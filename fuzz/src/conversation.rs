@@ -171,7 +171,7 @@ impl Lab {
                 return;
             }
             let (bytes, seen, ended) = (&direction.unread, direction.seen, direction.ended);
-            let unread = Unread { bytes, seen, ended, after_gap: lost, is_reset: false };
+            let unread = Unread { bytes, seen, ended, after_gap: lost, ..Unread::default() };
             let (shared, settings, budget) = (&mut self.shared, &self.settings, &mut self.budget);
             let framed =
                 flow.conversation.frame(shared, &flow.facts, settings, budget, side, &unread);

@@ -367,7 +367,7 @@ impl Client {
             find_or_add(&mut self.kinds, KINDS, |it| it.0 == kind, new)
         {
             match exchange.is_left_by_client() {
-                true => *left += 1,
+                true => *left += exchange.challenges_left(),
                 false => *returned += 1,
             }
         }
@@ -402,7 +402,7 @@ impl Client {
             let is_answered = shares.any(|(it, _, share)| *it == server && share.answered > 0);
             if !is_answered && (!if_others_are_answered || answers_any(&server)) {
                 self.faults.add(server, u64::MAX);
-                self.items.fact(item).fails(why);
+                self.items.fact(item).fails_after_all(why);
             }
         }
     }

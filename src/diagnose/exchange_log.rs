@@ -78,6 +78,8 @@ pub(super) struct Exchange {
     latest: LatestMessage,
     /// The client sent the request again with a challenge.
     is_returned: bool,
+    /// How often it sent the request again without the challenge that it had got.
+    ignored: u64,
     /// The server answered its own challenge with another one.
     pub(super) is_challenged_again: bool,
     /// Two different challenges came, and nothing of the client between them.
@@ -167,6 +169,7 @@ impl Exchange {
             challenge: None,
             latest: LatestMessage::Request,
             is_returned: false,
+            ignored: 0,
             is_challenged_again: false,
             is_challenged_twice: false,
             is_answered: false,
@@ -201,7 +204,9 @@ impl Exchange {
 
     /// The client sends a request again.
     fn asked_again(&mut self, request: &Request) {
-        self.is_returned |= self.is_continued_by(request);
+        let is_continued = self.is_continued_by(request);
+        self.is_returned |= is_continued;
+        self.ignored += u64::from(!is_continued && self.latest == LatestMessage::Challenge);
         self.request.kind = request.kind;
         self.latest = match self.is_challenged() && self.challenge == request.challenge {
             true => LatestMessage::Returned,
@@ -212,6 +217,11 @@ impl Exchange {
     /// Whether the server owes the client nothing, because the client did not return its challenge.
     pub(super) fn is_left_by_client(&self) -> bool {
         self.is_challenged() && !self.is_returned && !self.is_answered
+    }
+
+    /// How many challenges the client did not return in such an exchange.
+    pub(super) fn challenges_left(&self) -> u64 {
+        self.ignored + 1
     }
 
     /// Whether a request is sent again while it waits. `latest`: the time of its latest message; `timeout`: how long

@@ -152,6 +152,12 @@ impl Fact {
         self.bad.push(failure);
     }
 
+    /// The same, however often it was met since then.
+    pub(super) fn fails_after_all(&mut self, failure: Failure) {
+        self.last = 0;
+        self.fails(failure);
+    }
+
     /// It is unknown whether it is met.
     pub(super) fn open(&mut self, cause: &'static Cause, frame: u64, text: impl Into<String>) {
         self.open_by(Failure::new(cause, frame, text));

@@ -5,7 +5,9 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{AddressRole, Item, causes, is_of_several, is_private, may_be_of_several};
+use dissectors::kit::{
+    AddressRole, Item, Time, causes, is_of_several, is_private, may_be_of_several,
+};
 
 use super::Diagnosis;
 use super::fact::Failure;
@@ -211,15 +213,17 @@ impl Diagnosis {
         self.servers.get(&owner).is_some_and(|server| server.game_port == Some(address.port()))
     }
 
-    /// Whether one client asked both ports, one shortly after the other.
+    /// Whether one client asked both ports, one shortly after the other: the first time or, where the capture begins between
+    /// them, the last time.
     fn is_probed_with(&self, owner: SocketAddr, address: SocketAddr) -> bool {
         let [Some(one), Some(other)] = [owner, address].map(|it| self.servers.get(&it)) else {
             return false;
         };
-        let (Some(first), Some(second)) = (one.first_asked, other.first_asked) else {
-            return false;
+        let are_near = |of: fn(&Server) -> Option<Time>| {
+            let both = of(one).zip(of(other));
+            both.is_some_and(|(one, other)| one.since(other).max(other.since(one)) <= PROBE)
         };
-        let is_near = first.since(second).max(second.since(first)) <= PROBE;
+        let is_near = are_near(|it| it.first_asked) || are_near(|it| it.last_asked);
         is_near && other.clients.iter().all(|client| one.clients.contains(client))
     }
 

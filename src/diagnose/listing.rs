@@ -17,6 +17,9 @@ use crate::text::{grouped, long_span};
 /// none.
 const HEARTBEAT: i64 = 300_000_000_000;
 
+/// The longest interval of heartbeats, with a tolerance of a tenth.
+const LONGEST: i64 = HEARTBEAT + HEARTBEAT / 10;
+
 /// Joins in shorter intervals, in nanoseconds, are no heartbeats.
 const USUAL: i64 = 30_000_000_000;
 
@@ -65,17 +68,25 @@ impl Diagnosis {
             let place = Place { address, masters: &masters };
             self.listing(server, registration, &place);
             not_known(registration, self.complete);
-            let is_regular =
-                |interval: i64| interval > USUAL && interval <= HEARTBEAT + HEARTBEAT / 2;
+            let is_regular = |interval: i64| interval > USUAL && interval <= LONGEST;
             let beats = registration.fact(Item::Heartbeats);
             if registration.interval().is_some_and(is_regular) && beats.good == 0 && beats.run == 0
             {
                 let joins = registration.fact(Item::Join).shown.last().copied();
                 registration.good(Item::Heartbeats, joins.unwrap_or(0));
             } else if registration.joins.is_some() && beats.good == 0 {
-                let text = "too short to see when it comes again";
-                let fact = registration.fact_mut(Item::Heartbeats);
-                fact.open(&causes::CAPTURE_TOO_SHORT, 0, text);
+                let why = match registration.interval().filter(|interval| *interval > LONGEST) {
+                    Some(interval) => {
+                        let interval = long_span(interval.unsigned_abs());
+                        let text = format!("it comes every {interval}, and was not recorded whole");
+                        Failure::new(&causes::CAPTURE_DROPS, 0, text)
+                    }
+                    None => {
+                        let text = "too short to see when it comes again";
+                        Failure::new(&causes::CAPTURE_TOO_SHORT, 0, text)
+                    }
+                };
+                registration.fact_mut(Item::Heartbeats).open_by(why);
             }
             self.refused_connections(address, server, registration);
             if span > 2 * HEARTBEAT && server.first_asked.is_none() {
@@ -155,8 +166,13 @@ impl Diagnosis {
             && (challenges || is_heard)
             && registration.joined() >= NO_ACCIDENT
             && !self.is_lossy(read)
-            && !may_be_accepted
         {
+            if may_be_accepted {
+                let text = "the master may have accepted it before the capture";
+                let fact = registration.fact_mut(Item::Challenged);
+                fact.open(&causes::CAPTURE_STARTS_LATE, frame, text);
+                return;
+            }
             let text = match challenges {
                 true => "the master challenges others, and not this one",
                 false => "the master is heard, and does not challenge this server",
@@ -395,6 +411,7 @@ pub(super) fn has_rule_about_silence(server: &Server) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use dissectors::Id;
     use dissectors::kit::Time;
 
     use super::*;

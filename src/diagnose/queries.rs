@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::kit::{Item, Purpose, Time, causes, is_broadcast};
 
-use super::fact::Failure;
+use super::fact::{Failure, NOT_WHOLE};
 use super::server::Server;
 use super::{Diagnosis, LatestQuery, ServerPacket, ServerPacketKind};
 use crate::session::MessageEvent;
@@ -52,6 +52,7 @@ impl Diagnosis {
             server.query = Some(id);
         }
         server.first_asked.get_or_insert(payload.time);
+        server.last_asked = Some(payload.time);
         server.asked_by(from.ip());
         server.good(Item::Asked, frame);
         Some(to)
@@ -107,6 +108,11 @@ impl Diagnosis {
         server.packets = server.packets.max(packets.len());
         // If some responses have one packet and others several, only the latter can be cut short.
         match packets.len() {
+            // The end of a text is in its last bytes.
+            0 | 1 if payload.lost && server.ends_in_text() => {
+                let why = Failure::new(&causes::CAPTURE_DROPS, frame, NOT_WHOLE);
+                server.fact_mut(Item::Whole).may_fail(why);
+            }
             0 | 1 => server.in_one_packet = Some(frame),
             _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
             _ => shown.push(Item::Whole),

@@ -80,8 +80,9 @@ pub(super) struct Server {
     pub(super) addresses: Vec<(SocketAddr, AddressRole)>,
     /// It described itself to a master as one for its own network.
     pub(super) lan_only: Option<u64>,
-    /// When a client first asked it.
+    /// When a client first asked it, and when one did last.
     pub(super) first_asked: Option<Time>,
+    pub(super) last_asked: Option<Time>,
     /// What it sends in place of responses.
     pub(super) odd: Vec<OddResponse>,
     /// Exchanges in which a client did not return its challenge, and the packet of the latest one; the clients of
@@ -306,6 +307,11 @@ impl Server {
     pub(super) fn lists_in(&self) -> Option<Id> {
         let elsewhere = self.query.and_then(|id| id.info().diagnosis.registers);
         self.registers.or(elsewhere.and_then(Id::named))
+    }
+
+    /// Whether the end of its responses is a text in them.
+    pub(super) fn ends_in_text(&self) -> bool {
+        self.query.is_some_and(|id| id.info().diagnosis.endless.is_some())
     }
 
     /// Whether another address of it is one of these.

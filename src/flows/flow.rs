@@ -46,6 +46,8 @@ pub struct Flow {
     seen: [bool; 2],
     began: bool,
     lossy: bool,
+    /// See [`Flow::is_midway`].
+    midway: bool,
     planned: bool,
     /// The role of each end, if it has sent messages, by [`Side::index`].
     pub roles: [Option<Role>; 2],
@@ -92,6 +94,7 @@ impl Flow {
             seen: [false; 2],
             began: false,
             lossy: false,
+            midway: false,
             planned: false,
             roles: [None; 2],
         }
@@ -116,7 +119,7 @@ impl Flow {
         self.key.transport
     }
 
-    /// Its first packet opens a conversation.
+    /// Its first packet opens a conversation, or answers the one that does.
     pub fn set_began(&mut self, began: bool) {
         self.began = began;
     }
@@ -130,6 +133,18 @@ impl Flow {
     #[inline]
     pub fn has_begun(&self) -> bool {
         self.began
+    }
+
+    /// Its bytes so far may be repeats of some from before the capture, or not.
+    pub fn set_midway(&mut self, midway: bool) {
+        self.midway = midway;
+    }
+
+    /// Whether it is a connection older than the capture, whose bytes so far may all be repeats of some that were received
+    /// before: their effects are not in the capture.
+    #[inline]
+    pub fn is_midway(&self) -> bool {
+        self.midway
     }
 
     /// Whether the recording lost some of it.

@@ -258,7 +258,7 @@ fn a_conversation_that_began_before_the_capture_is_checked_from_its_first_comple
     );
     for (script, wrong) in [
         (format!("0 m:80 > c tcp nosyn {responses}\n{}", pairs(1)), 15),
-        (pairs(1).replacen("tcp", "tcp nosyn", 1), 14),
+        (pairs(1).replacen("tcp", "tcp nosyn", 1), 15),
         (gap + &pairs(4), 15),
     ] {
         let outcome = File::of("inside", &script).json(&[]);

@@ -49,6 +49,7 @@ mod hostile;
 mod icmp;
 mod incomplete_captures;
 mod injection;
+mod late_start;
 mod layering;
 mod layers;
 mod length;

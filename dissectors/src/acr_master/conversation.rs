@@ -81,7 +81,9 @@ impl Conversation {
         budget: &mut Budget,
     ) -> Framed {
         let connection = self.connection();
-        connection.adrift |= unread.after_gap;
+        // Where the capture begins within the connection, the first response belongs to the only request.
+        let is_only = connection.waiting.len() == 1 && !connection.pipelined;
+        connection.adrift |= unread.after_gap && !(unread.begins_late && is_only);
         let asked = connection.waiting.first();
         let bodiless = asked.is_some_and(|waiting| waiting.request.bodiless);
         let framed = connection.framing.next(side, unread, bodiless, limits, budget);
@@ -98,13 +100,14 @@ impl Conversation {
 impl HttpConnection {
     /// A new request. After missed messages, requests and responses can be assigned again if no
     /// response is due: a client without pipelining has had a response to all earlier requests, and
-    /// after a silence nothing is due. A request that is read late, because bytes before it were
+    /// after a silence nothing is due, as before the first request, if the capture begins within the connection: no program
+    /// is known to send several. A request that is read late, because bytes before it were
     /// missing, may already have its response.
     fn find_way(&mut self, payload: &Payload<'_>, answer_timeout: i64) {
         let is_idle = self.waiting.is_empty() && !self.framing.is_midway(payload.side.other());
         let is_late = payload.lost || self.latest.is_some_and(|latest| payload.time < latest);
         let is_quiet = |latest: Time| payload.time.since(latest) >= answer_timeout;
-        let is_over = self.settled && !self.pipelined || self.latest.is_some_and(is_quiet);
+        let is_over = self.settled && !self.pipelined || self.latest.is_none_or(is_quiet);
         self.adrift &= is_late || !is_idle || !is_over;
         self.pipelined |= !self.waiting.is_empty();
     }

@@ -436,5 +436,7 @@ pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
         return;
     }
     let evidence = flow.unanswered(client.other(), mark.time, now, timeout);
+    // A filter that passes only segments with bytes hides the beginning and the end.
+    let evidence = Evidence { lossy: !flow.began, ..evidence };
     rules::master_closes(why, CloseTiming::Open, evidence, &mark, sink);
 }

@@ -365,8 +365,7 @@ mod tests {
             bytes.extend_from_slice(segment);
             let ended = ended && i + 1 == segments.len();
             while !bytes.is_empty() {
-                let unread =
-                    Unread { bytes: &bytes, seen, ended, after_gap: false, is_reset: false };
+                let unread = Unread { bytes: &bytes, seen, ended, ..Unread::default() };
                 let n = match frame(&mut framing, None, Side::First, &unread, LONGEST) {
                     Framed::Message(n) => {
                         let payload = payload(&bytes[..n]);
@@ -533,7 +532,7 @@ mod tests {
     fn reading_continues_at_a_known_word_after_a_gap() {
         let mut framing = StreamFraming::default();
         let bytes = &br"4:7778\ip\1.2.3.4:5\final\"[..];
-        let unread = Unread { bytes, seen: 0, ended: false, after_gap: true, is_reset: false };
+        let unread = Unread { bytes, after_gap: true, ..Unread::default() };
         assert_eq!(frame(&mut framing, None, Side::First, &unread, LONGEST), Framed::Junk(6));
         // Until there is one, however the rest is divided.
         let mut framing = StreamFraming::default();
@@ -541,7 +540,7 @@ mod tests {
         let mut parts = parts.into_iter();
         let mut framed = |after_gap| {
             let bytes = parts.next().unwrap();
-            let unread = Unread { bytes, seen: 0, ended: false, after_gap, is_reset: false };
+            let unread = Unread { bytes, after_gap, ..Unread::default() };
             frame(&mut framing, None, Side::First, &unread, LONGEST)
         };
         assert_eq!([framed(true), framed(false)], [Framed::Junk(2), Framed::Junk(2)]);

@@ -178,5 +178,9 @@ mod tests {
         assert_eq!(FILTERED.remedy(false), "Record both directions.");
         let causes = crate::kit::causes::ALL;
         assert!(causes.iter().all(|cause| !cause.remedy(true).is_empty()));
+        for cause in causes {
+            let texts = cause.advice.to_owned() + cause.lacks;
+            assert!(!texts.contains('{'), "{}: there are no values in what to do", cause.name);
+        }
     }
 }

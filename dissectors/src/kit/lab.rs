@@ -385,7 +385,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             }
             let (seen, ended) = (direction.seen, direction.ended || self.loses);
             let bytes = direction.bytes.clone();
-            let unread = Unread { bytes: &bytes, seen, ended, after_gap: false, is_reset: false };
+            let unread = Unread { bytes: &bytes, seen, ended, ..Unread::default() };
             let mut cx = Context {
                 conversation: &mut flow.conversation,
                 shared: &mut self.shared,

@@ -54,7 +54,7 @@ pub struct StreamView<'a> {
 }
 
 /// The bytes of one direction of a stream that belong to no message yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Unread<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
@@ -62,8 +62,10 @@ pub struct Unread<'a> {
     pub seen: usize,
     /// No more bytes will come: the sender has closed, or the recording lost the rest.
     pub ended: bool,
-    /// Bytes are missing before the first one.
+    /// Bytes are missing before the first one, or may be: see [`begins_late`](Unread::begins_late).
     pub after_gap: bool,
+    /// The first bytes of a direction whose beginning is not in the capture.
+    pub begins_late: bool,
     /// The connection was reset after the last byte.
     pub is_reset: bool,
 }

@@ -126,6 +126,13 @@ impl Connection {
         self.stream(side).has_begun()
     }
 
+    /// Whether these are the first bytes of a direction, and the other side had certainly not received them before the
+    /// capture: it has acknowledged what comes before them since.
+    #[must_use]
+    pub fn sends_new(&self, side: Side, segment: &Segment<'_>) -> bool {
+        segment.payload.announced > 0 && self.stream(side).is_awaited_at(segment.sequence)
+    }
+
     /// Whether bytes of a direction are known to be missing but may still arrive.
     #[must_use]
     pub fn has_hole(&self, side: Side) -> bool {
@@ -175,11 +182,10 @@ impl Connection {
         if self.is_anew(side, segment) {
             self.restart(side, arrival, budget, reader);
         }
-        let own = self.stream_mut(side);
-        if !own.is_known() {
-            own.open(segment.sequence);
-        } else if own.is_late_syn(segment.sequence) {
-            own.open_late(segment.sequence, budget);
+        self.stream_mut(side).opens(segment.sequence, budget);
+        // It answers the SYN of the other direction, which the capture may lack.
+        if segment.flags.ack() {
+            self.stream_mut(side.other()).opens(segment.acknowledgment.wrapping_sub(1), budget);
         }
     }
 

@@ -52,6 +52,11 @@ pub(super) struct Direction {
     ignored: bool,
 }
 
+/// The position of the first byte, which has this number: above zero, so that the beginning can be moved back.
+fn start(sequence: u32) -> u64 {
+    1 << 32 | u64::from(sequence)
+}
+
 impl Direction {
     pub(super) fn is_known(&self) -> bool {
         !matches!(self.phase, Phase::Unseen | Phase::Silent)
@@ -59,6 +64,11 @@ impl Direction {
 
     pub(super) fn is_seen(&self) -> bool {
         self.phase != Phase::Unseen
+    }
+
+    /// Whether no bytes of it were recorded, and the other side has acknowledged all up to this number, and no more.
+    pub(super) fn is_awaited_at(&self, sequence: u32) -> bool {
+        !self.is_known() && self.next == start(sequence)
     }
 
     pub(super) fn is_ended(&self) -> bool {
@@ -122,15 +132,18 @@ impl Direction {
         (position.abs_diff(self.next) <= FAR).then_some(position)
     }
 
-    /// Sets the position by a SYN.
-    pub(super) fn open(&mut self, sequence: u32) {
-        self.begin_at(sequence.wrapping_add(1));
-        self.began = true;
+    /// Handles a SYN with this number, unless it is known, or that of another connection.
+    pub(super) fn opens(&mut self, sequence: u32, budget: &mut StreamBudget) {
+        if !self.is_known() {
+            self.begin_at(sequence.wrapping_add(1));
+            self.began = true;
+        } else if self.is_late_syn(sequence) {
+            self.open_late(sequence, budget);
+        }
     }
 
     fn begin_at(&mut self, sequence: u32) {
-        // Starts above zero, so that the beginning can be moved back.
-        self.next = 1 << 32 | u64::from(sequence);
+        self.next = start(sequence);
         self.initial = sequence.wrapping_sub(1);
         self.phase = Phase::Open;
     }
@@ -141,7 +154,7 @@ impl Direction {
     }
 
     /// Handles a SYN that [`is_late_syn`](Self::is_late_syn).
-    pub(super) fn open_late(&mut self, sequence: u32, budget: &mut StreamBudget) {
+    fn open_late(&mut self, sequence: u32, budget: &mut StreamBudget) {
         if let Some(start) = self.position(sequence.wrapping_add(1)) {
             self.rewind(start, budget);
         }
@@ -210,7 +223,7 @@ impl Direction {
             return None;
         }
         if self.next == 0 {
-            self.next = 1 << 32 | u64::from(sequence);
+            self.next = start(sequence);
         }
         let missing = self.position(sequence)?.checked_sub(self.next).filter(|&it| it > 0)?;
         let first = self.next as u32;

@@ -1,7 +1,7 @@
 //! What all messages share, and what the current packet is: where bytes were recorded, and what its flow's protocol may
 //! know.
 
-use dissectors::kit::{FlowFacts, Piece, Rule, Time, Transport};
+use dissectors::kit::{FlowFacts, Piece, Rule, Time};
 use dissectors::net_rules::NET008;
 
 use super::Recorded;
@@ -165,10 +165,7 @@ impl PacketContext {
         silence: u64,
         incomplete: &Incomplete,
     ) -> FlowFacts {
-        // In a connection that is older than the capture, the first bytes may be retransmitted: the
-        // effects of the originals are not in the capture.
-        let is_midway =
-            flow.transport() == Transport::Tcp && !flow.has_begun() && !self.options.complete;
+        let is_midway = flow.is_midway() && !self.options.complete;
         let mut lossy = self.lossy || self.ended_early || is_midway || flow.is_lossy();
         if !lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
             lossy = self.lacks_some(flow, incomplete);

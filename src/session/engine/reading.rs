@@ -264,9 +264,11 @@ impl<F: FieldSink> Reading<'_, F> {
         // A direction whose beginning is not in the capture begins in the middle of a message.
         let heard = std::mem::replace(&mut self.stream.heard[side.index()], true);
         let mid = self.stream.cut[side.index()];
-        let after_gap = run.after_gap() || mid || !heard && !run.began();
+        let is_after_loss = run.after_gap() || mid;
+        let begins_late = !is_after_loss && !heard && !run.began();
+        let after_gap = is_after_loss || begins_late;
         let is_reset = run.end() == Some(StreamEnd::Reset);
-        let unread = Unread { bytes, seen: run.seen(), ended, after_gap, is_reset };
+        let unread = Unread { bytes, seen: run.seen(), ended, after_gap, begins_late, is_reset };
         let (shared, settings, budget) =
             (&mut *self.shared, &self.context.options.settings, &mut *self.unfinished);
         let length = match conversation.frame(shared, &facts, settings, budget, side, &unread) {
@@ -282,7 +284,7 @@ impl<F: FieldSink> Reading<'_, F> {
         };
         let cut =
             matches!(run.end(), Some(StreamEnd::Gap | StreamEnd::Limit | StreamEnd::Abandoned));
-        let lost = run.after_gap() || mid || cut && length == bytes.len();
+        let lost = is_after_loss || cut && length == bytes.len();
         // Overdue requests are reported before the next message.
         if conversation.deadline().is_some_and(|due| due <= self.context.now) {
             self.elapse(run.other_has_hole(), false);

@@ -89,8 +89,13 @@ impl Session {
         if is_snapped {
             report(recorder, flow_context, &NET001, false, &mark, || SNAPPED.to_owned());
         }
-        // If packets were cut, all fragments may have come.
-        let evidence = Evidence { lost: is_snapped, ..Evidence::default() };
+        // If packets were cut, or the capture ends soon after it, all fragments may have come.
+        let timeout = self.context.options.settings.answer_timeout;
+        let is_last =
+            matches!(event.kind, FragmentEventKind::Missing { cause: GiveUpCause::End, .. })
+                && self.context.now.since(mark.time) < timeout
+                && !self.context.options.complete;
+        let evidence = Evidence { lost: is_snapped || is_last, ..Evidence::default() };
         report_with(recorder, flow_context, rule, false, evidence, &mark, || words(event));
     }
 }

@@ -69,19 +69,35 @@ impl Shard {
         recorder: &mut Recorder<F>,
     ) {
         let (slot, side) = match place {
-            SegmentPlace::GoesOn(slot, side) => (slot, side),
+            SegmentPlace::GoesOn(slot, side) => {
+                if let Some(mut flow) = self.table.flow(slot)
+                    && flow.is_midway()
+                    && let FlowState::Stream(stream) = &flow.state
+                    && stream.connection.sends_new(side, segment)
+                {
+                    flow.set_midway(false);
+                }
+                (slot, side)
+            }
             SegmentPlace::Begins(ended) if segment.flags.syn() || segment.payload.announced > 0 => {
                 if let Some(slot) = ended {
                     self.end_flow(context, slot, recorder);
                 }
                 self.make_room(context, recorder);
+                // Who opens a connection is its first side, also where only the answer to its SYN was recorded.
+                let side = match segment.flags.syn() && segment.flags.ack() {
+                    true => Side::Second,
+                    false => Side::First,
+                };
+                let key = if side == Side::Second { &key.reversed() } else { key };
                 let slot = self.table.insert(key, time);
                 if let Some(mut flow) = self.table.flow(slot) {
                     flow.begins_with(context.frame);
-                    flow.set_began(segment.flags.syn() && !segment.flags.ack());
+                    flow.set_began(segment.flags.syn());
+                    flow.set_midway(!segment.flags.syn());
                     flow.state = FlowState::Stream(Box::default());
                 }
-                (slot, Side::First)
+                (slot, side)
             }
             SegmentPlace::Begins(_) => return,
         };

@@ -124,7 +124,7 @@ cause! {
         unknown: [Readable],
         says: "it refuses: {text}",
         details: "it says {text} ({times})",
-        advice: "Ask whoever runs it to lift the ban or the refusal.",
+        advice: "Ask whoever runs it why it refuses, and to lift that.",
         lacks: "Record longer: it may be an accident.",
     }
 }
@@ -291,6 +291,6 @@ cause! {
         kind: Suspicion,
         says: "another port of its host answers",
         details: "none of its requests was answered; {other} answers",
-        lacks: "Ask {other}: that is its query port, or of another server of this host.",
+        lacks: "Ask the port that answers: it is its query port, or that of another server of this host.",
     }
 }

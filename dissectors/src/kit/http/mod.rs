@@ -469,7 +469,7 @@ mod tests {
             (&body, Limit::HttpBody, Framed::Message(whole)),
         ] {
             let (mut framing, mut budget) = (Framing::default(), Budget::new(0));
-            let unread = Unread { bytes, seen: 0, ended: false, after_gap: false, is_reset: false };
+            let unread = Unread { bytes, ..Unread::default() };
             assert_eq!(next(&mut framing, &unread, &mut budget), expected);
             assert_eq!(budget.take_met().collect::<Vec<_>>(), [limit]);
         }
@@ -483,13 +483,8 @@ mod tests {
             to = (to + step).min(bytes.len()).max(from + 1);
             loop {
                 let ended = to == bytes.len();
-                let unread = Unread {
-                    bytes: &bytes[from..to],
-                    seen,
-                    ended,
-                    after_gap: false,
-                    is_reset: false,
-                };
+                let bytes = &bytes[from..to];
+                let unread = Unread { bytes, seen, ended, ..Unread::default() };
                 if unread.bytes.is_empty() {
                     break;
                 }

@@ -1,0 +1,148 @@
+//! Captures that begin within a connection or between the requests of a client, or end within a response: what is in the
+//! capture counts.
+
+use crate::support::diagnosis::{self, item};
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::{Setting, capture};
+use captures::wire::Capture;
+use serde_json::Value;
+
+/// A script's capture with a changed list of packets, in a file.
+fn changed(script: &str, setting: &Setting, change: impl Fn(&mut Capture)) -> (Project, String) {
+    let mut capture = capture(script, setting).unwrap();
+    change(&mut capture);
+    Project::of_capture(capture.pcap())
+}
+
+/// The diagnosis of a script's capture without its first packets.
+fn late(script: &str, setting: &Setting, lost: usize) -> Value {
+    let (_project, file) = changed(script, setting, |it| _ = it.packets.drain(..lost));
+    diagnosis::report_of(&file, &[]).1
+}
+
+/// The verdict of `gamewire check` on a rule, without the first packets.
+fn late_rule(script: &str, setting: &Setting, lost: usize, code: &str) -> String {
+    let (_project, file) = changed(script, setting, |it| _ = it.packets.drain(..lost));
+    let run = gamewire(["check", "--no-config", "--format", "json", &file]);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    let rules = report["rules"].as_array().unwrap();
+    let rule = rules.iter().find(|it| it["code"] == code).unwrap();
+    rule["verdict"].as_str().unwrap().to_owned()
+}
+
+/// A handshake has three packets.
+const HANDSHAKE: std::ops::RangeInclusive<usize> = 0..=3;
+
+#[test]
+fn a_response_over_http_belongs_to_its_request() {
+    let register = |response: &str| {
+        format!(
+            r"0.00 s:40000 > m tcp 'GET /r?v=140&g=20700&p=28770 HTTP/1.0\r\n\r\n'
+0.02 m > s:40000 tcp 'HTTP/1.0 {response}' fin
+0.03 s:40000 > m tcp fin
+end 60"
+        )
+    };
+    let accepted = register(r"200 OK\r\n\r\nserver registered");
+    let refused = register(r"403 Forbidden\r\n\r\nbanned");
+    let setting = Setting::tcp(80);
+    for lost in HANDSHAKE {
+        let report = late(&accepted, &setting, lost);
+        assert_eq!(item(&report, "servers", "reg.accepted"), "yes", "{lost}: {report:#}");
+        let report = late(&refused, &setting, lost);
+        let verdict = item(&report, "servers", "reg.accepted");
+        assert_eq!(verdict, "no registration_refused", "{lost}: {report:#}");
+    }
+    // A request may be repeated that was recorded before the capture.
+    let both = "0.00 c > m tcp 'GET /c?build_defs=4 HTTP/1.1\\r\\n\\r\\n'\n\
+                0.02 c > m tcp 'GET /c?build_defs=5 HTTP/1.1\\r\\n\\r\\n'\n\
+                0.04 m > c tcp 'HTTP/1.1 403 No\\r\\nContent-Length: 0\\r\\n\\r\\n'\nend 60";
+    let report = late(both, &setting, 3);
+    assert_ne!(
+        item(&report, "masters", "master.accepts"),
+        "yes",
+        "whose response it is, is unknown"
+    );
+}
+
+#[test]
+fn a_list_in_text_is_judged_by_what_is_recorded() {
+    let list = |code: &str, answer: &str| {
+        format!(
+            r"0.00 m > c tcp '\\basic\\\\secure\\XDWAOR'
+0.02 c > m tcp '\\gamename\\ut\\location\\0\\validate\\{code}\\final\\'
+0.03 c > m tcp '\\list\\\\gamename\\ut\\final\\'
+0.05 m > c tcp '{answer}' fin
+0.06 c > m tcp fin
+end 60"
+        )
+    };
+    let cut = list("3JOdDFU5", r"\\ip\\10.0.0.2:7778\\ip\\10.0.0.3");
+    let wrong = list("AAAAAAAA", r"\\echo\\No.\\final\\");
+    for lost in HANDSHAKE {
+        let verdict =
+            |script: &str, code: &str| late_rule(script, &Setting::tcp(28900), lost, code);
+        assert_eq!(verdict(&cut, "GS1016"), "fail", "{lost}");
+        assert_eq!(verdict(&wrong, "GS1005"), "fail", "{lost}");
+    }
+}
+
+#[test]
+fn a_probe_of_several_ports_is_one_wherever_the_capture_begins() {
+    let mut script = String::new();
+    for round in 0..5 {
+        for (nth, port) in (0..).zip([27016, 27017, 27015]) {
+            let at = format!("{}.{nth}", 60 * round);
+            let client = 50_000 + 10 * round + nth;
+            script += &format!("{at} c:{client} > s:{port}  FFFFFFFF 55 FFFFFFFF\n");
+            if port == 27015 {
+                script += &format!("{at}5 s:{port} > c:{client}  FFFFFFFF 44 00\n");
+            }
+        }
+    }
+    script += "end 400";
+    for lost in [0, 1, 2, 3, 5] {
+        let report = late(&script, &Setting::udp(27015), lost);
+        assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{lost}: {report:#}");
+    }
+}
+
+#[test]
+fn fragments_may_follow_the_end_of_the_capture() {
+    let request = "FFFFFFFF 56 le32:7";
+    let response = "FFFFFFFF 45 0100 'a' 00 'b'*1200 00";
+    let round = |at: u32| format!("{at}.0 c > s  {request}\n{at}.1 s > c frag=512  {response}\n");
+    let script = round(0) + &round(20);
+    let whole = |rest: &str| {
+        // The last fragments of the last response are missing, whether the capture goes on or not.
+        let script = format!("{script}{rest}");
+        let (_project, file) = changed(&script, &Setting::udp(27015), |it| {
+            let last = it.packets.iter().filter(|packet| packet.bytes.len() > 300).count();
+            let mut seen = 0;
+            it.packets.retain(|packet| {
+                seen += usize::from(packet.bytes.len() > 300);
+                packet.bytes.len() <= 300 || seen < last
+            });
+        });
+        item(&diagnosis::report_of(&file, &[]).1, "servers", "seen.whole")
+    };
+    assert!(!whole("").starts_with("no"), "{}", whole(""));
+    assert_eq!(whole("40.0 d > e:9  'x'\nend 60"), "no fragment_lost");
+}
+
+#[test]
+fn a_wrong_request_stays_wrong_if_the_capture_ends_behind_a_challenge() {
+    let round = |nth: u32| {
+        let at = 6 * nth;
+        format!(
+            "{at}.0 c > s  FEFD 09 be32:{nth}\n{at}.02 s > c  09 be32:{nth} '7' 00\n\
+             {at}.04 c > s  FEFD 00 be32:99 be32:7 FFFFFF01\n"
+        )
+    };
+    let script: String = (0..6).map(round).collect();
+    let (_project, file) = changed(&script, &Setting::udp(6500), |it| _ = it.packets.pop());
+    let report = diagnosis::report_of(&file, &[]).1;
+    assert_eq!(item(&report, "clients", "ask.wellformed"), "no session_changed", "{report:#}");
+    assert_eq!(item(&report, "servers", "seen.answered"), "unknown request_wrong");
+}
