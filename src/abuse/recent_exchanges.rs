@@ -44,7 +44,7 @@ pub(super) struct RecentExchange {
     port: u16,
     /// Whether the latest request returned a challenge.
     returned: ReturnedChallenge,
-    /// The ports whose latest requests did, or may have: a client may use several at a time. 0: none.
+    /// The ports whose latest requests did: a client may use several at a time. 0: none.
     returning: [u16; PORTS],
     /// More ports than are kept returned a challenge at a time: many clients share the address.
     is_crowded: bool,
@@ -249,7 +249,7 @@ impl RecentExchange {
             _ => ReturnedChallenge::No,
         };
         self.returning.iter_mut().filter(|port| **port == packet.port).for_each(|port| *port = 0);
-        if self.returned != ReturnedChallenge::No {
+        if self.returned == ReturnedChallenge::Yes {
             self.is_crowded |= self.returning[PORTS - 1] != 0;
             self.returning.rotate_right(1);
             self.returning[0] = packet.port;

@@ -396,13 +396,18 @@ impl Client {
 
     /// Requests are wrong that may be, if the server answers none of them.
     fn settle_doubts(&mut self, answers_any: impl Fn(&SocketAddr) -> bool) {
+        let is_answered_at_all = self.servers.iter().any(|(.., share)| share.answered > 0);
         for Doubt { server, item, why, if_others_are_answered } in std::mem::take(&mut self.doubts)
         {
             let mut shares = self.servers.iter();
             let is_answered = shares.any(|(it, _, share)| *it == server && share.answered > 0);
             if !is_answered && (!if_others_are_answered || answers_any(&server)) {
                 self.faults.add(server, u64::MAX);
-                self.items.fact(item).fails_after_all(why);
+                // Who is answered by others asks rightly since, if anything.
+                match is_answered_at_all {
+                    true => self.items.fact(item).fails(why),
+                    false => self.items.fact(item).fails_at_the_end(why),
+                }
             }
         }
     }

@@ -93,7 +93,8 @@ pub(super) struct Exchange {
 /// Nanoseconds in which exchanges are counted: limits are per second or per minute.
 pub(super) const WINDOWS: [i64; 2] = [1_000_000_000, 60_000_000_000];
 
-/// Exchanges that follow each other within so many nanoseconds are one burst.
+/// Exchanges that follow each other within so many nanoseconds are one burst: the usual pause of a client that asks again
+/// and again is longer.
 pub(super) const PAUSE: i64 = 2_000_000_000;
 
 /// How fast an exchange follows others.
@@ -109,8 +110,8 @@ pub(super) struct Pace {
 /// The place of an exchange in a burst.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Burst {
-    /// The number of the burst.
-    pub(super) number: u32,
+    /// When the burst began.
+    pub(super) begun: Time,
     /// How many began before it in the burst.
     pub(super) before: u32,
 }
@@ -130,11 +131,10 @@ impl Begun {
     fn another(&mut self, now: Time) -> Pace {
         let latest = self.latest.replace(now);
         let gap = latest.map(|latest| now.since(latest));
-        let Burst { number, before } = self.burst;
+        let Burst { begun, before } = self.burst;
         self.burst = match gap {
-            None => Burst::default(),
-            Some(PAUSE..) => Burst { number: number.wrapping_add(1), before: 0 },
-            Some(_) => Burst { number, before: before.saturating_add(1) },
+            None | Some(PAUSE..) => Burst { begun: now, before: 0 },
+            Some(_) => Burst { begun, before: before.saturating_add(1) },
         };
         let mut pace = Pace { gap, burst: self.burst, ..Pace::default() };
         for (((began, count), length), before) in

@@ -152,8 +152,8 @@ impl Fact {
         self.bad.push(failure);
     }
 
-    /// The same, however often it was met since then.
-    pub(super) fn fails_after_all(&mut self, failure: Failure) {
+    /// The same, as the end of the capture shows: what met it since then counts for nothing.
+    pub(super) fn fails_at_the_end(&mut self, failure: Failure) {
         self.last = 0;
         self.fails(failure);
     }

@@ -223,17 +223,22 @@ impl Diagnosis {
             let both = of(one).zip(of(other));
             both.is_some_and(|(one, other)| one.since(other).max(other.since(one)) <= PROBE)
         };
-        let is_near = are_near(|it| it.first_asked) || are_near(|it| it.last_asked);
+        // Of one that was not there from the beginning, fewer rounds are in the capture.
+        let times = [one, other].map(|it| it.fact(Item::Asked).good);
+        let is_as_often = times[0].abs_diff(times[1]) <= 1;
+        let is_near = are_near(|it| it.first_asked) || is_as_often && are_near(|it| it.last_asked);
         is_near && other.clients.iter().all(|client| one.clients.contains(client))
     }
 
     /// Whether a port is listed in place of a server's own, and its clients found that out.
     fn is_listed_instead(&self, owner: SocketAddr, address: SocketAddr) -> bool {
-        let clients = |it: SocketAddr| self.servers.get(&it).map(|server| &server.clients);
-        let (Some(own), Some(others)) = (clients(owner), clients(address)) else { return false };
-        self.lists.sighting(&address, None).is_some()
+        let [Some(own), Some(other)] = [owner, address].map(|it| self.servers.get(&it)) else {
+            return false;
+        };
+        let is_listed = own.lists_in().is_some_and(|id| self.lists.is_in_whole_list(id, &address));
+        is_listed
             && self.lists.sighting(&owner, None).is_none()
-            && others.iter().all(|client| own.contains(client))
+            && other.clients.iter().all(|client| own.clients.contains(client))
     }
 
     /// Clients ask a server at its game port.

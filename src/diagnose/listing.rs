@@ -17,7 +17,7 @@ use crate::text::{grouped, long_span};
 /// none.
 const HEARTBEAT: i64 = 300_000_000_000;
 
-/// The longest interval of heartbeats, with a tolerance of a tenth.
+/// The longest interval of heartbeats, with the tolerance of a tenth that the rules allow.
 const LONGEST: i64 = HEARTBEAT + HEARTBEAT / 10;
 
 /// Joins in shorter intervals, in nanoseconds, are no heartbeats.
@@ -78,8 +78,9 @@ impl Diagnosis {
                 let why = match registration.interval().filter(|interval| *interval > LONGEST) {
                     Some(interval) => {
                         let interval = long_span(interval.unsigned_abs());
-                        let text = format!("it comes every {interval}, and was not recorded whole");
-                        Failure::new(&causes::CAPTURE_DROPS, 0, text)
+                        let text =
+                            format!("one every {interval} was recorded; no rule judges that");
+                        Failure::new(&causes::NOT_IN_CAPTURE, 0, text)
                     }
                     None => {
                         let text = "too short to see when it comes again";

@@ -11,6 +11,9 @@ const MOST: usize = 1 << 12;
 /// Maximum number of masters.
 const MASTERS: usize = 1 << 12;
 
+/// Maximum number of masters of a protocol whose lists are compared.
+const GIVERS: usize = 8;
+
 /// Maximum number of games per master whose latest whole list is stored.
 const GAMES: usize = 1 << 8;
 
@@ -101,8 +104,8 @@ pub(super) struct Lists {
     number: u64,
     open: RecentMap<(SocketAddr, SocketAddr), Listing>,
     given: Map<MasterHost, MasterLists>,
-    /// The addresses of these masters.
-    givers: Map<MasterHost, SocketAddr>,
+    /// The first masters of each protocol.
+    givers: [Vec<SocketAddr>; Id::ALL.len()],
     /// The same for all masters of a protocol together.
     all: [MasterLists; Id::ALL.len()],
     listed: Map<SocketAddr, ListedServer>,
@@ -135,7 +138,10 @@ impl Lists {
         let listing = Listing { master: master.ip(), number, begun, last: request, narrowed, game };
         if self.given.len() < MASTERS {
             self.given.entry(giver).or_default();
-            self.givers.entry(giver).or_insert(master);
+            let givers = &mut self.givers[id as usize];
+            if givers.len() < GIVERS && givers.iter().all(|it| it.ip() != master.ip()) {
+                givers.push(master);
+            }
         }
         self.each(giver, |given| given.begun = Some(listing.clone()));
         self.open.insert((client, master), listing, MOST);
@@ -251,6 +257,11 @@ impl Lists {
         lists.into_iter().collect()
     }
 
+    /// Whether the latest list that has a server is whole.
+    pub(super) fn is_in_whole_list(&self, id: Id, server: &SocketAddr) -> bool {
+        self.game_of(id, server).is_some()
+    }
+
     /// The game of a server by the latest whole list that has it.
     pub(super) fn game_of(&self, id: Id, server: &SocketAddr) -> Option<&[u8]> {
         let sighting = self.sighting(server, None)?;
@@ -258,19 +269,22 @@ impl Lists {
         lists.find(|it| it.number == sighting.number).map(|listing| &*listing.game)
     }
 
-    /// The masters of a protocol whose lists disagree about a server that is at these addresses: some have it, and whole
-    /// ones of others do not.
+    /// The masters of a protocol whose lists disagree about a server that is at these addresses: some have it, and later
+    /// whole ones of others do not.
     pub(super) fn disagreeing(&self, id: Id, own: &[SocketAddr]) -> Vec<SocketAddr> {
-        let masters = self.givers.iter().filter(|((_, of), _)| *of == id);
-        let opinions = masters.filter_map(|(giver, address)| {
-            let has_it = own.iter().any(|own| self.sighting(own, Some(giver.0)).is_some());
-            let whole = self.given.get(giver).is_some_and(|given| !given.whole.is_empty());
-            (has_it || whole).then_some((*address, has_it))
-        });
-        let mut opinions = Vec::from_iter(opinions);
-        opinions.sort_unstable();
-        let is_one = opinions.windows(2).all(|two| two[0].1 == two[1].1);
-        if is_one { Vec::new() } else { opinions.into_iter().map(|(it, _)| it).collect() }
+        let sighting = |master| own.iter().find_map(|own| self.sighting(own, master));
+        let Some(latest) = sighting(None) else { return Vec::new() };
+        let lacks = |master: IpAddr| {
+            let given = self.given.get(&(master, id));
+            let mut whole = given.into_iter().flat_map(|given| given.whole.values());
+            whole.any(|listing| Lists::is_later(listing, Some(latest)))
+        };
+        let masters = self.givers[id as usize].iter().copied();
+        let (have, others): (Vec<_>, Vec<_>) =
+            masters.partition(|it| sighting(Some(it.ip())).is_some());
+        let lack = others.into_iter().filter(|it| lacks(it.ip()));
+        let all = Vec::from_iter(have.iter().copied().chain(lack));
+        if have.is_empty() || all.len() == have.len() { Vec::new() } else { all }
     }
 
     /// The latest list of this master that contained a server; `None`: of any master.

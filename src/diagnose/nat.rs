@@ -128,7 +128,7 @@ impl RecentMessage {
         // In a flood, two of many senders may choose the same number.
         let is_inside = is_server || is_private(one) || is_private(another);
         let is_certain = self.identification.is_some() && is_inside && !is_both;
-        // Who asks many servers the same sends one of them what another one gets.
+        // Different clients may send different servers the same.
         if is_both && self.identification.is_none() {
             return None;
         }
@@ -196,7 +196,9 @@ impl Translations {
             true => shown.of_servers += 1,
             false => shown.of_others += 1,
         }
-        shown.identified += u64::from(message.identification.is_some());
+        // Senders to many hosts may give all packets one number.
+        let is_of_both = message.server != before.server && message.other != before.other;
+        shown.identified += u64::from(message.identification.is_some() && !is_of_both);
         self.hosts.insert(hosts, shown, most);
         shown.is_proof()
     }

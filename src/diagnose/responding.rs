@@ -81,14 +81,21 @@ impl Diagnosis {
     fn excuse(&self, address: SocketAddr, server: &mut Server) {
         let is_left = self.excuse_challenges(server);
         // A few wrong requests do not explain why many are not answered.
+        let asked = server.fact(Item::Asked).good;
         let is_faulty = |host: &IpAddr| {
-            let missing = server.pattern.of_client(*host).missing();
+            let missing = match server.pattern.all.asked {
+                0 => asked,
+                _ => server.pattern.of_client(*host).missing(),
+            };
             let wrong = self.faulty.get(host).map_or(0, |faults| faults.toward(address));
             wrong > 0 && wrong.saturating_mul(2) >= missing
         };
         let mut asking = Vec::from_iter(server.pattern.clients_missing());
-        // Their exchanges may not have ended.
-        if server.pattern.all.asked == 0 && server.fact(Item::Answered).run > 0 {
+        // The first exchange may not have ended, however often its request was sent.
+        let why = server.fact(Item::Answered).failure(true);
+        if server.pattern.all.asked == 0
+            && why.is_some_and(|why| why.cause.kind != CauseKind::Icmp)
+        {
             asking.extend(&server.clients);
         }
         if asking.is_empty() || !asking.iter().all(is_faulty) {

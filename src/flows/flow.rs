@@ -135,7 +135,7 @@ impl Flow {
         self.began
     }
 
-    /// Its bytes so far may be repeats of some from before the capture, or not.
+    /// Whether all bytes so far may be retransmissions from before the capture.
     pub fn set_midway(&mut self, midway: bool) {
         self.midway = midway;
     }

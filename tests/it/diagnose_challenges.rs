@@ -312,3 +312,11 @@ fn a_client_that_returns_another_challenge_is_told_so() {
         assert_eq!(item(&report, SERVER, "seen.answered")[0], "unknown", "{report:#}");
     }
 }
+
+#[test]
+fn wrong_requests_excuse_no_closed_port() {
+    let round = [(0.0, "c > s  FFFFFFFF 55 0102"), (0.01, "s > c  icmp=3.3")];
+    let (_, report) = diagnosed(&rounds(6, &round));
+    let [verdict, cause] = item(&report, SERVER, "seen.answered");
+    assert_eq!((&*verdict, &*cause), ("no", "icmp_port_unreachable"), "{report:#}");
+}

@@ -122,6 +122,17 @@ fn servers_that_say_the_same_are_several() {
 }
 
 #[test]
+fn clients_that_ask_different_servers_the_same_are_several() {
+    let mut both = Both::new(true);
+    for nth in 0..ROUNDS {
+        let (one, other) =
+            (format!("203.0.113.9:{}", 50_000 + nth), format!("198.51.100.7:{}", 40_000 + nth));
+        both.send(nth * 8000, [[&one, "51.38.99.17:27015"], [&other, "5.9.8.77:27015"]], INFO);
+    }
+    assert_eq!(both.report(&[])["servers"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn a_client_is_one_on_both_sides_of_nat() {
     let server = "51.38.99.17:27015";
     for (is_identified, is_answered) in [(true, true), (true, false), (false, true)] {

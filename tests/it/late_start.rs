@@ -109,6 +109,21 @@ fn a_probe_of_several_ports_is_one_wherever_the_capture_begins() {
 }
 
 #[test]
+fn a_server_that_is_asked_beside_another_one_from_later_on_is_one_of_its_own() {
+    let mut script = String::new();
+    for round in 0..10 {
+        let at = 60 * round;
+        script += &format!("{at}.0 c:{at} > s:27015  FFFFFFFF 55 FFFFFFFF\n");
+        script += &format!("{at}.1 s:27015 > c:{at}  FFFFFFFF 44 00\n");
+        if round >= 5 {
+            script += &format!("{at}.2 c:1{at} > s:27016  FFFFFFFF 55 FFFFFFFF\n");
+        }
+    }
+    let report = late(&(script + "end 700"), &Setting::udp(27015), 0);
+    assert_eq!(report["servers"].as_array().unwrap().len(), 2, "{report:#}");
+}
+
+#[test]
 fn fragments_may_follow_the_end_of_the_capture() {
     let request = "FFFFFFFF 56 le32:7";
     let response = "FFFFFFFF 45 0100 'a' 00 'b'*1200 00";

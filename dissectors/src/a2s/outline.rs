@@ -42,15 +42,13 @@ pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
         _ => return None,
     };
     // -1 requests a challenge.
-    // A number that is cut off is one all the same.
-    let goes_on = kind == &b'T' && challenge.is_some_and(|rest| (1..4).contains(&rest.len()));
     let challenge = challenge.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
     let challenge = challenge.filter(|challenge| *challenge != u32::MAX);
     let is_costly = matches!(kind, b'U' | b'V') && challenge.is_some();
     let game_port = (kind == &b'I')
         .then(|| decode::message(bytes, decode::DecodeContext::default(), &mut Blind).game_port);
     let game_port = game_port.flatten();
-    Some(Outline { challenge, goes_on, is_costly, game_port, ..Outline::of(message) })
+    Some(Outline { challenge, is_costly, game_port, ..Outline::of(message) })
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
-use dissectors::kit::causes;
+use dissectors::kit::{Time, causes};
 
 use super::{Candidate, Divided, PatternFailure, item_at};
-use crate::diagnose::exchange_log::{PAUSE, Pace, WINDOWS};
+use crate::diagnose::exchange_log::{Burst, PAUSE, Pace, WINDOWS};
 use crate::diagnose::fact::Failure;
 use crate::session::ExchangeCounts;
 use crate::text::{brief_span, grouped};
@@ -30,12 +30,22 @@ pub(super) struct Paces {
     ranks: [Vec<ExchangeCounts>; WINDOWS.len()],
     /// By the number of earlier ones in the same burst.
     in_burst: Vec<ExchangeCounts>,
-    /// The first burst with an unanswered one, and whether there are more.
-    missing_in: Option<(u32, bool)>,
+    /// The first burst with unanswered ones, and the latest one that began behind these.
+    broken: [Option<BrokenBurst>; 2],
+}
+
+/// A burst of which some are unanswered.
+#[derive(Clone, Copy, Debug)]
+struct BrokenBurst {
+    begun: Time,
+    /// The latest unanswered one.
+    latest: Time,
+    /// How many came before that.
+    before: u32,
 }
 
 impl Paces {
-    pub(super) fn add(&mut self, pace: &Pace, is_answered: bool) {
+    pub(super) fn add(&mut self, pace: &Pace, time: Time, is_answered: bool) {
         let by_gap = match pace.gap {
             Some(gap) => item_at(&mut self.gaps, gap_class(gap)),
             None => &mut self.first,
@@ -47,9 +57,23 @@ impl Paces {
         let rank = (pace.burst.before as usize).min(RANKS_OF_BURST - 1);
         item_at(&mut self.in_burst, rank).add_one(is_answered);
         if !is_answered {
-            let (first, is_several) = self.missing_in.get_or_insert((pace.burst.number, false));
-            *is_several |= *first != pace.burst.number;
+            self.breaks(pace.burst, time);
         }
+    }
+
+    /// An exchange of a burst is unanswered.
+    fn breaks(&mut self, Burst { begun, before }: Burst, latest: Time) {
+        let new = BrokenBurst { begun, latest, before };
+        let [first, later] = &mut self.broken;
+        let first = first.get_or_insert(new);
+        let known = if begun <= first.latest {
+            first
+        } else {
+            later.take_if(|later| later.begun < begun);
+            later.get_or_insert(new)
+        };
+        known.latest = known.latest.max(latest);
+        known.before = known.before.max(before);
     }
 
     /// Only those are unanswered, of so many, that come soon after another one. `other`: after which.
@@ -80,13 +104,16 @@ impl Paces {
 
     /// Only those are unanswered, of so many, that come after many others in a burst, in several bursts. `whose`: the
     /// others.
-    pub(super) fn by_burst(&self, whose: &str, frame: u64) -> Option<Candidate> {
-        self.missing_in.filter(|(_, is_several)| *is_several)?;
-        let missing = self.in_burst.iter().map(|share| share.missing()).sum();
+    pub(super) fn by_burst(&self, whose: &str, missing: u64, frame: u64) -> Option<Candidate> {
+        let [Some(first), Some(later)] = self.broken else { return None };
         let (at, divided) = Divided::best(1..self.in_burst.len(), |at| {
             let (slow, fast) = self.in_burst.split_at(*at);
             Divided::of(fast.iter().copied(), slow.iter().copied(), missing)
         })?;
+        let is_again = first.before.min(later.before) as usize >= at && later.begun > first.latest;
+        if !is_again {
+            return None;
+        }
         let pause = brief_span(PAUSE.unsigned_abs());
         let when = format!("after the first {at} {whose}that come less than {pause} apart");
         Some(limited(&divided, &when, pause, frame))

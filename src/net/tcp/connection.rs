@@ -183,9 +183,9 @@ impl Connection {
             self.restart(side, arrival, budget, reader);
         }
         self.stream_mut(side).opens(segment.sequence, budget);
-        // It answers the SYN of the other direction, which the capture may lack.
         if segment.flags.ack() {
-            self.stream_mut(side.other()).opens(segment.acknowledgment.wrapping_sub(1), budget);
+            let answered = segment.acknowledgment.wrapping_sub(1);
+            self.stream_mut(side.other()).is_answered(answered, budget);
         }
     }
 

@@ -148,6 +148,22 @@ impl Direction {
         self.phase = Phase::Open;
     }
 
+    /// The other side answers a SYN with this number, which the capture may lack, as all of the direction.
+    pub(super) fn is_answered(&mut self, sequence: u32, budget: &mut StreamBudget) {
+        if !self.is_known() {
+            (self.next, self.began) = (start(sequence.wrapping_add(1)), true);
+        } else if self.is_late_syn(sequence) {
+            self.open_late(sequence, budget);
+        }
+    }
+
+    /// Sets the position by a segment with this number: the beginning is known if the SYN was answered.
+    fn begin_by(&mut self, sequence: u32) {
+        let first = self.next as u32;
+        self.began &= u64::from(sequence.wrapping_sub(first)) <= NEAR;
+        self.begin_at(if self.began { first } else { sequence });
+    }
+
     /// Whether a SYN was captured after the segments that it opened.
     pub(super) fn is_late_syn(&self, sequence: u32) -> bool {
         !self.began && u64::from(self.initial.wrapping_sub(sequence)) <= START_REACH
@@ -247,7 +263,7 @@ impl Direction {
                 self.phase = Phase::Silent;
                 return;
             }
-            self.begin_at(sequence);
+            self.begin_by(sequence);
         }
         let Some(start) = self.position(sequence) else {
             cx.budget.counts.out_of_window += 1;

@@ -85,12 +85,12 @@ impl Shard {
                 }
                 self.make_room(context, recorder);
                 // Who opens a connection is its first side, also where only the answer to its SYN was recorded.
-                let side = match segment.flags.syn() && segment.flags.ack() {
-                    true => Side::Second,
-                    false => Side::First,
+                let is_answer = segment.flags.syn() && segment.flags.ack();
+                let (key, side) = match is_answer {
+                    true => (key.reversed(), Side::Second),
+                    false => (*key, Side::First),
                 };
-                let key = if side == Side::Second { &key.reversed() } else { key };
-                let slot = self.table.insert(key, time);
+                let slot = self.table.insert(&key, time);
                 if let Some(mut flow) = self.table.flow(slot) {
                     flow.begins_with(context.frame);
                     flow.set_began(segment.flags.syn());

@@ -78,8 +78,8 @@ cause! {
     /// It never answers one client, and answers others.
     pub ONE_CLIENT_UNANSWERED "one_client_unanswered" {
         no: [Answered],
-        says: "it leaves requests of {client} unanswered, and answers other clients",
-        details: "{answered} of {asked} requests of {client}; it answers other clients",
+        says: "requests of {client} stay unanswered, those of other clients do not",
+        details: "{answered} of {asked} requests of {client} answered; other clients get their responses",
         advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost.",
     }
 }

@@ -252,6 +252,37 @@ fn hole_without_anybody_to_acknowledge_is_given_up_by_time() {
 }
 
 #[test]
+fn an_answer_to_a_syn_shows_where_both_directions_begin() {
+    let mut bench = Bench::new(Appetite::All);
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    bench.data(1002, b"cd");
+    for _ in 0..9 {
+        bench.send(B, ACK, 5000, 1004, b"");
+    }
+    let reported = bench.reported();
+    assert!(reported.contains(&gap(2, 1000, 2, GapCause::Acknowledged)), "{reported:?}");
+    assert!(bench.connection.began(A) && bench.connection.began(B));
+    // The SYN itself may be recorded later.
+    let mut bench = Bench::new(Appetite::All);
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    bench.send(A, SYN, 999, 0, b"");
+    bench.data(1000, b"ab");
+    assert_eq!(bench.reported(), [bytes("ab")]);
+}
+
+#[test]
+fn a_direction_that_is_only_answered_is_not_waited_for() {
+    let mut bench = Bench::new(Appetite::All);
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    bench.send(B, ACK, 5002, 1000, b"cd");
+    bench.time += 3_100_000_000;
+    bench.send(B, ACK, 5004, 1000, b"ef");
+    let reported = bench.reported();
+    let is_late = |it: &Reported| format!("{it:?}").contains("Late");
+    assert!(reported.iter().any(is_late), "{reported:?}");
+}
+
+#[test]
 fn hole_is_given_up_on_demand() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1002, b"cd");
