@@ -93,8 +93,7 @@ impl Diagnosis {
         let mut asking = Vec::from_iter(server.pattern.clients_missing());
         // The first exchange may not have ended, however often its request was sent.
         let why = server.fact(Item::Answered).failure(true);
-        if server.pattern.all.asked == 0
-            && why.is_some_and(|why| why.cause.kind != CauseKind::Icmp)
+        if server.pattern.all.asked == 0 && why.is_some_and(|why| why.cause.kind != CauseKind::Icmp)
         {
             asking.extend(&server.clients);
         }
