@@ -157,15 +157,15 @@ impl Client {
     fn sends(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
         let faults = event.checked().findings.iter().filter(is_clients_fault);
+        let faults = faults.map(|finding| (finding, cause_of(finding)));
         // One with a name of its own says more.
         let malformed = &causes::clients::REQUEST_MALFORMED;
-        match faults.min_by_key(|finding| cause_of(finding) == malformed) {
-            Some(finding) => {
+        match faults.min_by_key(|(_, cause)| *cause == malformed) {
+            Some((finding, cause)) => {
                 let words = match shown_tail(payload.bytes) {
                     Some(tail) => format!("{}: \"{tail}\"", finding.detail),
                     None => finding.detail.to_string(),
                 };
-                let cause = cause_of(finding);
                 let why = Failure::new(cause, payload.frame, words);
                 self.faults.add(payload.to, 1);
                 self.items.fact(Item::WellFormed).fails(why);
@@ -403,7 +403,7 @@ impl Client {
             let is_answered = shares.any(|(it, _, share)| *it == server && share.answered > 0);
             if !is_answered && (!if_others_are_answered || answers_any(&server)) {
                 self.faults.add(server, u64::MAX);
-                // Who is answered by others asks rightly since, if anything.
+                // What a client that other servers answer asks right later mends it.
                 match is_answered_at_all {
                     true => self.items.fact(item).fails(why),
                     false => self.items.fact(item).fails_at_the_end(why),

@@ -227,7 +227,7 @@ impl Diagnosis {
         let times = [one, other].map(|it| it.fact(Item::Asked).good);
         let is_as_often = times[0].abs_diff(times[1]) <= 1;
         let is_near = are_near(|it| it.first_asked) || is_as_often && are_near(|it| it.last_asked);
-        is_near && other.clients.iter().all(|client| one.clients.contains(client))
+        is_near && one.has_clients_of(other)
     }
 
     /// Whether a port is listed in place of a server's own, and its clients found that out.
@@ -236,9 +236,7 @@ impl Diagnosis {
             return false;
         };
         let is_listed = own.lists_in().is_some_and(|id| self.lists.is_in_whole_list(id, &address));
-        is_listed
-            && self.lists.sighting(&owner, None).is_none()
-            && other.clients.iter().all(|client| own.clients.contains(client))
+        is_listed && self.lists.sighting(&owner, None).is_none() && own.has_clients_of(other)
     }
 
     /// Clients ask a server at its game port.

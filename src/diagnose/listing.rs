@@ -75,19 +75,19 @@ impl Diagnosis {
                 let joins = registration.fact(Item::Join).shown.last().copied();
                 registration.good(Item::Heartbeats, joins.unwrap_or(0));
             } else if registration.joins.is_some() && beats.good == 0 {
-                let why = match registration.interval().filter(|interval| *interval > LONGEST) {
-                    Some(interval) => {
-                        let interval = long_span(interval.unsigned_abs());
-                        let text =
-                            format!("one every {interval} was recorded; no rule judges that");
-                        Failure::new(&causes::NOT_IN_CAPTURE, 0, text)
+                let interval = registration.interval().filter(|interval| *interval > LONGEST);
+                let interval = interval.map(|interval| long_span(interval.unsigned_abs()));
+                let fact = registration.fact_mut(Item::Heartbeats);
+                match interval {
+                    Some(it) => {
+                        let text = format!("one every {it} was recorded; no rule judges that");
+                        fact.open(&causes::NOT_IN_CAPTURE, 0, text);
                     }
                     None => {
                         let text = "too short to see when it comes again";
-                        Failure::new(&causes::CAPTURE_TOO_SHORT, 0, text)
+                        fact.open(&causes::CAPTURE_TOO_SHORT, 0, text);
                     }
-                };
-                registration.fact_mut(Item::Heartbeats).open_by(why);
+                }
             }
             self.refused_connections(address, server, registration);
             if span > 2 * HEARTBEAT && server.first_asked.is_none() {

@@ -98,6 +98,11 @@ impl RecentMessage {
         }
     }
 
+    /// Whether both hosts have other addresses in these two messages.
+    fn are_both_translated(&self, before: &RecentMessage) -> bool {
+        self.server != before.server && self.other != before.other
+    }
+
     /// Whether both are one datagram, before and behind NAT.
     fn sameness(&self, before: &RecentMessage) -> Option<Sameness> {
         let key = |it: &RecentMessage| (it.is_of_server, it.bytes);
@@ -110,7 +115,7 @@ impl RecentMessage {
             return None;
         }
         let is_server = self.server != before.server;
-        let is_both = is_server && self.other != before.other;
+        let is_both = self.are_both_translated(before);
         let routers = before.hop_limit.abs_diff(self.hop_limit);
         // A response by itself shows it: nobody else answers that client with the same bytes. Of a request that a client
         // sends to two servers, both packets have passed as many routers.
@@ -197,8 +202,8 @@ impl Translations {
             false => shown.of_others += 1,
         }
         // Senders to many hosts may give all packets one number.
-        let is_of_both = message.server != before.server && message.other != before.other;
-        shown.identified += u64::from(message.identification.is_some() && !is_of_both);
+        let is_both = message.are_both_translated(before);
+        shown.identified += u64::from(message.identification.is_some() && !is_both);
         self.hosts.insert(hosts, shown, most);
         shown.is_proof()
     }

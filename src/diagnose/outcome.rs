@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::Id;
 use dissectors::kit::{AddressRole, Item, Map, Set, causes};
 
 use super::fact::Failure;
@@ -164,8 +163,8 @@ impl Diagnosis {
         let position = position(address.ip(), &server.hops, &self.everywhere, (&clients, &masters));
         self.late_facts(address, &mut server, read, position);
         let query = server.query.map(|id| id.info().diagnosis);
-        let elsewhere = query.and_then(|it| it.registers).and_then(Id::named);
         let is_listed = self.lists.sighting(&address, None).is_some();
+        let elsewhere = server.registers_elsewhere();
         let elsewhere = elsewhere.filter(|id| is_listed || self.lists.has_whole(*id));
         let registers = server.registers.or(elsewhere).map(|id| id.info().diagnosis);
         let has = |item: &Item| {

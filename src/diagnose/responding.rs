@@ -80,24 +80,23 @@ impl Diagnosis {
     /// Requests of clients that ask wrongly are owed no answer.
     fn excuse(&self, address: SocketAddr, server: &mut Server) {
         let is_left = self.excuse_challenges(server);
-        // A few wrong requests do not explain why many are not answered.
-        let asked = server.fact(Item::Asked).good;
-        let is_faulty = |host: &IpAddr| {
-            let missing = match server.pattern.all.asked {
-                0 => asked,
-                _ => server.pattern.of_client(*host).missing(),
-            };
-            let wrong = self.faulty.get(host).map_or(0, |faults| faults.toward(address));
-            wrong > 0 && wrong.saturating_mul(2) >= missing
-        };
-        let mut asking = Vec::from_iter(server.pattern.clients_missing());
+        let pattern = &server.pattern;
+        let mut unanswered: Vec<_> = pattern
+            .clients_missing()
+            .map(|host| (host, pattern.of_client(host).missing()))
+            .collect();
         // The first exchange may not have ended, however often its request was sent.
         let why = server.fact(Item::Answered).failure(true);
-        if server.pattern.all.asked == 0 && why.is_some_and(|why| why.cause.kind != CauseKind::Icmp)
-        {
-            asking.extend(&server.clients);
+        if pattern.all.asked == 0 && why.is_some_and(|why| why.cause.kind != CauseKind::Icmp) {
+            let asked = server.fact(Item::Asked).good;
+            unanswered.extend(server.clients.iter().map(|host| (*host, asked)));
         }
-        if asking.is_empty() || !asking.iter().all(is_faulty) {
+        // A few wrong requests do not explain why many are not answered.
+        let is_faulty = |(host, missing): &(IpAddr, u64)| {
+            let wrong = self.faulty.get(host).map_or(0, |faults| faults.toward(address));
+            wrong > 0 && wrong.saturating_mul(2) >= *missing
+        };
+        if unanswered.is_empty() || !unanswered.iter().all(is_faulty) {
             return;
         }
         let answers = server.pattern.all.answered > 0;

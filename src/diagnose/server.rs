@@ -305,8 +305,17 @@ impl Server {
 
     /// The protocol of the masters whose lists may have it.
     pub(super) fn lists_in(&self) -> Option<Id> {
-        let elsewhere = self.query.and_then(|id| id.info().diagnosis.registers);
-        self.registers.or(elsewhere.and_then(Id::named))
+        self.registers.or(self.registers_elsewhere())
+    }
+
+    /// The protocol in which servers of its clients' protocol register, if that is another one.
+    pub(super) fn registers_elsewhere(&self) -> Option<Id> {
+        self.query.and_then(|id| id.info().diagnosis.registers).and_then(Id::named)
+    }
+
+    /// Whether all clients of another server are its own, too.
+    pub(super) fn has_clients_of(&self, other: &Server) -> bool {
+        other.clients.iter().all(|client| self.clients.contains(client))
     }
 
     /// Whether the end of its responses is a text in them.

@@ -135,7 +135,7 @@ impl Flow {
         self.began
     }
 
-    /// Whether all bytes so far may be retransmissions from before the capture.
+    /// All bytes so far may be retransmissions from before the capture, or no longer.
     pub fn set_midway(&mut self, midway: bool) {
         self.midway = midway;
     }

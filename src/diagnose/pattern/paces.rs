@@ -90,14 +90,10 @@ impl Paces {
     /// Only those are unanswered, of so many, that come after many others within a window. `whose`: the others.
     pub(super) fn by_rank(&self, whose: &str, missing: u64, frame: u64) -> Option<Candidate> {
         let windows = self.ranks.iter().zip(WINDOWS);
-        let ways = windows.flat_map(|(ranks, window)| {
-            (1..ranks.len()).map(move |at| (ranks.split_at(at), window))
-        });
-        let (((slow, _), window), divided) = Divided::best(ways, |((slow, fast), _)| {
-            Divided::of(fast.iter().copied(), slow.iter().copied(), missing)
-        })?;
+        let best = windows.filter_map(|(ranks, window)| Some((beyond(ranks, missing)?, window)));
+        let ((at, divided), window) = best.min_by_key(|((_, divided), _)| divided.errors())?;
         let window = brief_span(window.unsigned_abs());
-        let first = if slow.len() == 1 { String::new() } else { format!("{} ", slow.len()) };
+        let first = if at == 1 { String::new() } else { format!("{at} ") };
         let when = format!("after the first {first}{whose}within {window}");
         Some(limited(&divided, &when, window, frame))
     }
@@ -106,10 +102,7 @@ impl Paces {
     /// others.
     pub(super) fn by_burst(&self, whose: &str, missing: u64, frame: u64) -> Option<Candidate> {
         let [Some(first), Some(later)] = self.broken else { return None };
-        let (at, divided) = Divided::best(1..self.in_burst.len(), |at| {
-            let (slow, fast) = self.in_burst.split_at(*at);
-            Divided::of(fast.iter().copied(), slow.iter().copied(), missing)
-        })?;
+        let (at, divided) = beyond(&self.in_burst, missing)?;
         let is_again = first.before.min(later.before) as usize >= at && later.begun > first.latest;
         if !is_again {
             return None;
@@ -118,6 +111,14 @@ impl Paces {
         let when = format!("after the first {at} {whose}that come less than {pause} apart");
         Some(limited(&divided, &when, pause, frame))
     }
+}
+
+/// Beyond how many exchanges those are that stay unanswered, of so many. `ranks`: by how many came before.
+fn beyond(ranks: &[ExchangeCounts], missing: u64) -> Option<(usize, Divided)> {
+    Divided::best(1..ranks.len(), |at| {
+        let (slow, fast) = ranks.split_at(*at);
+        Divided::of(fast.iter().copied(), slow.iter().copied(), missing)
+    })
 }
 
 fn limited(divided: &Divided, when: &str, gap: String, frame: u64) -> Candidate {

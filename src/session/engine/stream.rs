@@ -42,15 +42,19 @@ impl Shard {
         }
         if let Some(mut flow) = self.table.flow(slot)
             && let FlowState::Stream(stream) = &flow.state
-            && segment.flags.0 & TcpFlags::CHANGING == 0
         {
-            if stream.connection.is_ignored() {
-                flow.touch(side, time);
-                return None;
+            if segment.flags.0 & TcpFlags::CHANGING == 0 {
+                if stream.connection.is_ignored() {
+                    flow.touch(side, time);
+                    return None;
+                }
+                if acknowledges(&stream.connection, side, segment) {
+                    flow.count(side, time, 1, segment.payload.bytes.len());
+                    return None;
+                }
             }
-            if acknowledges(&stream.connection, side, segment) {
-                flow.count(side, time, 1, segment.payload.bytes.len());
-                return None;
+            if flow.is_midway() && stream.connection.sends_new(side, segment) {
+                flow.set_midway(false);
             }
         }
         Some(SegmentPlace::GoesOn(slot, side))
@@ -69,16 +73,7 @@ impl Shard {
         recorder: &mut Recorder<F>,
     ) {
         let (slot, side) = match place {
-            SegmentPlace::GoesOn(slot, side) => {
-                if let Some(mut flow) = self.table.flow(slot)
-                    && flow.is_midway()
-                    && let FlowState::Stream(stream) = &flow.state
-                    && stream.connection.sends_new(side, segment)
-                {
-                    flow.set_midway(false);
-                }
-                (slot, side)
-            }
+            SegmentPlace::GoesOn(slot, side) => (slot, side),
             SegmentPlace::Begins(ended) if segment.flags.syn() || segment.payload.announced > 0 => {
                 if let Some(slot) = ended {
                     self.end_flow(context, slot, recorder);
