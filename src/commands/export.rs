@@ -196,7 +196,7 @@ impl Consumer for ExportConsumer<'_> {
     }
 
     fn selects_messages(&self) -> bool {
-        !self.collector.wanted().checks()
+        !self.collector.wanted().needs_all()
     }
 
     fn has_selected(&self, _: &Totals) -> bool {

@@ -184,7 +184,7 @@ impl DelayedTexts {
         }
     }
 
-    /// Adds to the request that it was not answered; or as a line of its own, if the request was
+    /// Adds to the request that it was not answered, if that is certain; or as a line of its own, if the request was
     /// already written.
     pub(super) fn unanswered(
         &mut self,
@@ -192,6 +192,9 @@ impl DelayedTexts {
         request: UnansweredRequest,
         report: &mut dyn Report,
     ) {
+        if !request.is_certain {
+            return;
+        }
         if !self.is_added(text, request.frame, Note::Unanswered) && !self.only_some {
             report.unanswered_late(request, &mut text.bytes);
         }

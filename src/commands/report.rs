@@ -180,7 +180,7 @@ impl Consumer for PageCollector {
         self.current = Some(Current {
             checker: Checker::new(self.selection.clone(), self.ledger_settings, self.complete),
             diagnosis: self.diagnosing.diagnosis(),
-            summary: Summary::new(self.bytes, self.filter.is_some()),
+            summary: Summary::new(self.bytes, self.filter.clone()),
             sample,
         });
         Ok(())
@@ -188,26 +188,24 @@ impl Consumer for PageCollector {
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let (filter, Some(current)) = (&self.filter, &mut self.current) else { return Ok(()) };
-        let is_first = self.again.is_none();
-        if is_first {
+        if self.again.is_none() {
             current.checker.event(event);
+            current.diagnosis.event(event);
+            current.summary.event(event);
         }
         match event {
             Event::Message(message) => {
                 if filter.as_ref().is_some_and(|filter| !message.is_wanted(filter)) {
-                    return Ok(());
+                    current.sample.exchange(message);
+                } else {
+                    self.has_selected = true;
+                    current.sample.message(message);
                 }
-                self.has_selected = true;
-                current.sample.message(message);
             }
             Event::Icmp(icmp) => current.sample.icmp(icmp),
             Event::FlowEnded(row) => current.sample.flow(row),
             Event::Unanswered(request) => current.sample.unanswered(request),
             Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) | Event::File(_) => {}
-        }
-        if is_first {
-            current.diagnosis.event(event);
-            current.summary.event(event);
         }
         Ok(())
     }

@@ -39,14 +39,14 @@ pub fn run(
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let bytes = args.input.limits().flow_bytes / 4;
-    let filtered = !args.input.wanted.is_all();
+    let filter = args.input.wanted.filter(true).map_err(Failure::Other)?;
     let ledger_settings =
         check::ledger_settings(&config.settings, args.input.limits().protocols.remembered);
     let mut consumer = SummaryConsumer {
         args,
-        bytes,
-        filtered,
-        summary: Summary::new(bytes, filtered),
+        filtered: filter.is_some(),
+        summary: Summary::new(bytes, filter),
+        has_selected: false,
         ledger_settings,
         ledger: Ledger::new(ledger_settings),
         style: text_style(args.color, terminal),
@@ -62,11 +62,11 @@ pub fn run(
 
 struct SummaryConsumer<'w> {
     args: &'w cli::SummaryArgs,
-    /// Memory limit for the tables of a capture.
-    bytes: usize,
     /// Only some messages are selected.
     filtered: bool,
     summary: Summary,
+    /// A message of the latest capture was selected.
+    has_selected: bool,
     /// The thresholds of attacks.
     ledger_settings: LedgerSettings,
     /// Responses that no request belongs to, and requests without a response.
@@ -89,6 +89,15 @@ impl Consumer for SummaryConsumer<'_> {
         }
         let traffic = Some(self.ledger_settings.most);
         Needs { traffic, cross_flow: true, hosts: true, ..Summary::needs(false) }
+    }
+
+    /// The others tell which of those were answered.
+    fn selects_messages(&self) -> bool {
+        false
+    }
+
+    fn has_selected(&self, _: &Totals) -> bool {
+        self.has_selected
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -135,8 +144,9 @@ impl Consumer for SummaryConsumer<'_> {
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        let empty = Summary::new(self.bytes, self.filtered);
+        let empty = self.summary.anew();
         let summary = std::mem::replace(&mut self.summary, empty);
+        self.has_selected = summary.has_selected();
         if self.is_in_place() {
             self.out.write_all(ABOVE)?;
             self.has_begun = false;

@@ -1,7 +1,7 @@
 //! What counts as a request, and as answered: the exchanges of a flow. Every count of requests that is shown
 //! comes from here.
 
-use dissectors::kit::{Habit, Habits, Message, Payload, Purpose, Reply, Role, Sending};
+use dissectors::kit::{Habit, Habits, Message, Payload, Purpose, Reply, Role, Sending, Transport};
 use serde::{Deserialize, Serialize};
 
 use super::per_flow::PerFlowValue;
@@ -71,6 +71,7 @@ impl Exchanges {
         message: &Message,
         sending: Sending,
         reply: Option<&Reply>,
+        transport: Transport,
     ) -> ExchangeEffect {
         let purpose = message.purpose;
         let mut effect = ExchangeEffect::default();
@@ -87,7 +88,7 @@ impl Exchanges {
             // A challenge that is only required for the request does not answer it.
             let has_data = reply.complete && purpose.ends_exchange();
             if has_data || reply.challenge_alone {
-                effect.answers = self.answers(reply);
+                effect.answers = self.answers(reply, transport);
             }
         }
         effect
@@ -103,9 +104,11 @@ impl Exchanges {
 
     /// A response: the first one answers the exchange. If no exchange is open, it is ignored: some servers
     /// respond to their master's check in the same way as to queries. Returns whether it answered one.
-    fn answers(&mut self, reply: &Reply) -> bool {
+    fn answers(&mut self, reply: &Reply, transport: Transport) -> bool {
         let (request, [latest, _]) = (reply.request as u32, self.answered_latest);
-        let is_first = self.open > 1 && !self.answered_latest.contains(&request);
+        // One segment may have several requests, each with a response of its own.
+        let is_again = transport == Transport::Udp && self.answered_latest.contains(&request);
+        let is_first = self.open > 1 && !is_again;
         if is_first {
             self.answered_latest = [request, latest];
             self.open = ((self.open & !1) - 2) | u32::from(reply.challenge_alone);
@@ -193,7 +196,8 @@ mod tests {
 
         fn see(&mut self, purpose: Purpose, sending: Sending, reply: Option<Reply>) -> [u64; 2] {
             let Counting(exchanges, counts, asked) = self;
-            let effect = exchanges.message(message(purpose), sending, reply.as_ref());
+            let effect =
+                exchanges.message(message(purpose), sending, reply.as_ref(), Transport::Udp);
             counts.message(effect);
             asked.message(message(purpose), effect);
             assert_eq!(*counts, asked.counts());
@@ -221,6 +225,19 @@ mod tests {
         assert_eq!(counting.answer(1), [3, 2]);
         assert_eq!(counting.answer((1 << 32) + 7), [3, 3]);
         assert_eq!(counting.answer(9), [3, 3]);
+    }
+
+    #[test]
+    fn requests_in_one_segment_are_answered_each() {
+        let (mut exchanges, mut counts) = (Exchanges::default(), ExchangeCounts::default());
+        let mut see = |purpose, reply: Option<Reply>| {
+            let (message, reply) = (message(purpose), reply.as_ref());
+            counts.message(exchanges.message(message, Sending::New, reply, Transport::Tcp));
+            [counts.asked, counts.answered]
+        };
+        (0..2).for_each(|_| _ = see(Purpose::Query, None));
+        let reply = Some(Reply::to(1, Time(0)));
+        assert_eq!([(); 3].map(|()| see(Purpose::Response, reply)), [[2, 1], [2, 2], [2, 2]]);
     }
 
     #[test]

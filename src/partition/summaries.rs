@@ -48,8 +48,7 @@ impl Summaries {
     ) -> Summaries {
         Summaries {
             analysis: Analysis::new(plan, options, partition),
-            summary: Summary::of_partition(bytes, filter.is_some()),
-            filter,
+            summary: Summary::of_partition(bytes, filter),
             shares,
             partition,
             number: 0,
@@ -57,15 +56,9 @@ impl Summaries {
     }
 
     fn read(&mut self, each: &mut dyn FnMut(Portion)) {
-        let Summaries { analysis, summary, filter, .. } = self;
+        let Summaries { analysis, summary, .. } = self;
         let Ok(()) = analysis.events(&mut |event| {
-            let is_wanted = match (&filter, event) {
-                (Some(filter), Event::Message(message)) => message.is_wanted(filter),
-                _ => true,
-            };
-            if is_wanted {
-                summary.event(event);
-            }
+            summary.event(event);
             Ok::<(), Infallible>(())
         });
         if self.summary.names() >= NAMED {
@@ -124,7 +117,7 @@ pub fn put_together(
     bytes: usize,
     portions: &mut dyn Iterator<Item = Portion>,
 ) -> Result<(Summary, Option<Totals>), BrokenBytes> {
-    let mut all = Summary::new(bytes, false);
+    let mut all = Summary::new(bytes, None);
     let mut changes = Changes::of(&all);
     let (mut totals, mut counted, mut from) = (None::<Totals>, 0, 0);
     for portion in portions {

@@ -9,7 +9,7 @@ mod unanswered;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Map, Message, Payload, Purpose, Reply, Set, Time, Transport};
+use dissectors::kit::{Map, Message, Payload, Purpose, Reply, Time, Transport};
 
 use super::NO_ANSWER;
 use crate::message::MessageRef;
@@ -40,8 +40,8 @@ pub struct Ladder {
     challenged: HashMap<[SocketAddr; 2], usize>,
     /// For each flow, the number of exchanges that were not answered, once it has ended.
     given_up: Map<u32, u64>,
-    /// The packets of arrows that were reported as requests without an answer.
-    silent: Set<u64>,
+    /// The packets of arrows that were reported as requests without an answer, and whether that is certain.
+    silent: Map<u64, bool>,
     /// The first arrow of the current capture.
     first: usize,
 }
@@ -108,8 +108,8 @@ struct Arrow {
     asks: bool,
     /// For a request: the packet of its response, and whether that answered the exchange.
     response: Option<(u64, bool)>,
-    /// A request that was not answered.
-    is_unanswered: bool,
+    /// A request that was not answered, and whether that is certain.
+    unanswered: Option<bool>,
     flow: u32,
     /// The recording lost some of it.
     lost: bool,
@@ -184,7 +184,7 @@ impl Ladder {
             // Masters' checks need not be answered.
             asks: message.purpose().is_some_and(Purpose::begins_exchange),
             response: None,
-            is_unanswered: false,
+            unanswered: None,
             flow: payload.flow,
             lost: payload.lost,
             icmp: false,
@@ -225,15 +225,22 @@ impl Ladder {
             *answers = false;
         }
         let Some(reply) = reply else { return };
-        if let Some(&at) = self.by_frame.get(&reply.request)
-            && let Some(request) = self.steps.get_mut(at)
-            && request.is_open()
-        {
+        self.waiting.remove(&[of.to, of.from]);
+        let request = self.open_request(reply.request);
+        if let Some((at, request)) = request.and_then(|at| Some((at, self.steps.get_mut(at)?))) {
             request.response = Some((of.frame, effect.answers));
             if reply.challenge_alone {
                 self.challenged.insert([of.to, of.from], at);
             }
         }
+    }
+
+    /// The index of the first request in this packet that is not answered so far: a segment may have several.
+    fn open_request(&self, frame: u64) -> Option<usize> {
+        let latest = *self.by_frame.get(&frame)?;
+        let of_packet = self.steps.get(..=latest)?.iter().enumerate().rev();
+        let of_packet = of_packet.take_while(|(_, step)| step.frame == frame);
+        of_packet.filter(|(_, step)| step.is_open()).last().map(|(at, _)| at)
     }
 
     /// Adds retransmitted segments of messages that have an arrow, in the order of the capture.
@@ -251,7 +258,7 @@ impl Ladder {
                 again: Some(it.first),
                 asks: false,
                 response: None,
-                is_unanswered: false,
+                unanswered: None,
                 lost: false,
                 segment: true,
                 findings: Vec::new(),
@@ -295,7 +302,7 @@ impl Ladder {
             again: None,
             asks: false,
             response: None,
-            is_unanswered: false,
+            unanswered: None,
             flow: 0,
             lost: false,
             icmp: true,
@@ -359,13 +366,18 @@ impl Ladder {
         };
         ArrowText {
             ports: joined(from.into_iter().chain(to).collect()),
-            mark: step.is_unanswered.then_some(NO_ANSWER),
+            mark: step.is_silent().then_some(NO_ANSWER),
             rest: joined(parts),
         }
     }
 }
 
 impl Arrow {
+    /// A request that certainly was not answered.
+    fn is_silent(&self) -> bool {
+        self.unanswered == Some(true)
+    }
+
     /// A request that no response has answered so far.
     fn is_open(&self) -> bool {
         self.asks && self.response.is_none_or(|(_, completes)| !completes)

@@ -242,7 +242,7 @@ impl Report for Text {
     }
 
     fn unanswered_late(&mut self, request: UnansweredRequest, out: &mut Vec<u8>) {
-        let UnansweredRequest { frame, time, digits } = request;
+        let UnansweredRequest { frame, time, digits, .. } = request;
         self.place(frame, time, digits, out);
         self.unanswered(out);
         out.push(b'\n');

@@ -11,17 +11,23 @@ pub mod described;
 mod latest;
 mod merge;
 mod rows;
+mod selection;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Host, Purpose, Role, Set, Socket, Transport};
+use dissectors::kit::{Host, Purpose, Role, Socket, Transport};
 use dissectors::ledger::{Listed, listed};
 use serde::{Deserialize, Serialize};
 
+use crate::filter::Filter;
 use crate::flows::FlowRow;
-use crate::session::{Event, FieldLimits, MessageEvent, Needs, OtherTraffic, Port, Totals};
+use crate::session::{
+    Event, FieldLimits, Findings, MessageEvent, Needs, OtherTraffic, Port, Totals,
+};
+
+use selection::Selection;
 
 pub use changes::{Changes, NameChanges};
 pub use latest::Latest;
@@ -41,12 +47,9 @@ pub struct Summary {
     pub masters: Bounded<Socket, Master>,
     /// Hosts that sent requests.
     pub clients: Bounded<Host, Client>,
-    /// Only flows with a message that matches the filter count.
+    /// What counts, if not all messages do.
     #[serde(skip)]
-    filtered: bool,
-    /// Flows that have not ended and count, where not all do.
-    #[serde(skip)]
-    wanted: Set<u32>,
+    selection: Option<Selection>,
     /// The names of servers, if other partitions have messages of the same servers.
     #[serde(skip)]
     names: Option<NameChanges>,
@@ -68,17 +71,16 @@ impl Summary {
         servers.chain(lists.map(|server| server.to_ne_bytes()))
     }
 
-    /// Empty tables with this memory limit in bytes. `filtered`: only messages that match a filter are
-    /// passed, and only their flows count.
-    pub fn new(bytes: usize, filtered: bool) -> Summary {
+    /// Empty tables with this memory limit in bytes. With a filter, only the messages that it selects count, and the
+    /// exchanges that begin with them.
+    pub fn new(bytes: usize, filter: Option<Filter>) -> Summary {
         let protocol = |&id: &Id| Protocol::new(id);
         Summary {
             protocols: Id::ALL.iter().map(protocol).collect(),
             servers: Bounded::new(bytes / 2),
             masters: Bounded::new(bytes / 8),
             clients: Bounded::new(bytes / 4),
-            filtered,
-            wanted: Set::default(),
+            selection: filter.map(Selection::new),
             names: None,
             bytes,
             room_for_lists: bytes / 8 / BYTES_OF_LISTED,
@@ -87,23 +89,36 @@ impl Summary {
     }
 
     /// The same for a partition of all pairs of hosts: other partitions also have names of its servers.
-    pub fn of_partition(bytes: usize, filtered: bool) -> Summary {
-        Summary { names: Some(NameChanges::default()), ..Summary::new(bytes, filtered) }
+    pub fn of_partition(bytes: usize, filter: Option<Filter>) -> Summary {
+        Summary { names: Some(NameChanges::default()), ..Summary::new(bytes, filter) }
     }
 
-    /// Which events it needs. `filtered`: as in [`Summary::new`].
+    /// Empty tables of the same kind.
+    pub fn anew(&self) -> Summary {
+        let selection = self.selection.as_ref().map(Selection::anew);
+        let names = self.names.as_ref().map(|_| NameChanges::default());
+        Summary { selection, names, ..Summary::new(self.bytes, None) }
+    }
+
+    /// Whether the filter, if any, has selected a message.
+    pub fn has_selected(&self) -> bool {
+        self.selection.as_ref().is_none_or(|selection| selection.has_any)
+    }
+
+    /// Which events it needs. `filtered`: only some messages count.
     pub fn needs(filtered: bool) -> Needs {
         // A filter may need any field.
-        let fields = Some(match filtered {
-            true => FieldLimits::default(),
-            false => FieldLimits::of_servers(),
-        });
+        let (fields, findings) = match filtered {
+            true => (FieldLimits::default(), Findings::All { in_words: true }),
+            false => (FieldLimits::of_servers(), Findings::OfMessages),
+        };
         Needs {
+            findings,
             flows: true,
             ports: true,
             pairs: true,
             servers: true,
-            fields,
+            fields: Some(fields),
             ..Needs::messages_with_fields()
         }
     }
@@ -111,10 +126,20 @@ impl Summary {
     /// The next event, in the order of the capture.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Message(message) => self.message(message),
+            Event::Message(message) => {
+                let selection = self.selection.as_mut();
+                if selection.is_none_or(|selection| selection.message(message)) {
+                    self.message(message);
+                }
+            }
             Event::FlowEnded(row) => self.flow(row),
-            Event::Checked(_) | Event::CrossFlow(_) | Event::Icmp(_) => {}
-            Event::Unanswered(_) => {}
+            Event::Checked(checked) => {
+                self.selection.iter_mut().for_each(|selection| selection.checked(checked));
+            }
+            Event::CrossFlow(it) => {
+                self.selection.iter_mut().for_each(|selection| selection.cross_flow(it));
+            }
+            Event::Icmp(_) | Event::Unanswered(_) => {}
             Event::Datagram(_) | Event::File(_) => {}
         }
     }
@@ -161,9 +186,6 @@ impl Summary {
             response_time.into_iter().for_each(|time| protocol.times.add(time));
         }
         let (speaker, purpose) = (event.message().speaker, event.message().purpose);
-        if self.filtered {
-            self.wanted.insert(context.flow.number);
-        }
         match speaker {
             Role::Client => {
                 self.clients.update(Host(from.ip()), |client, _| {
@@ -222,9 +244,18 @@ impl Summary {
             let packets = row.packets[0].saturating_add(row.packets[1]);
             self.ours.add_packets(row.transport, row.ends.map(|end| end.port()), packets);
         }
-        if self.filtered && !self.wanted.remove(&row.flow) {
-            return;
+        match &mut self.selection {
+            None => self.flow_of_messages(row),
+            Some(selection) => {
+                if let Some(row) = selection.of_flow(row) {
+                    self.flow_of_messages(&row);
+                }
+            }
         }
+    }
+
+    /// Adds the counts of a flow with messages that count.
+    fn flow_of_messages(&mut self, row: &FlowRow) {
         let Some(id) = Id::named(row.protocol) else { return };
         if let Some(protocol) = self.protocols.get_mut(id as usize) {
             protocol.requests += row.exchanges;

@@ -69,7 +69,12 @@ impl SelectedRows {
         self.tables.iter().copied().filter(|table| Table::OF_SUMMARY.contains(table))
     }
 
-    /// Whether messages are checked, which needs all of them, regardless of the filter.
+    /// Whether all messages are needed, regardless of the filter: for findings, and for the answers to selected requests.
+    pub fn needs_all(&self) -> bool {
+        self.checks() || self.of_summary().next().is_some()
+    }
+
+    /// Whether messages are checked.
     pub fn checks(&self) -> bool {
         self.has(Table::Findings) || self.has(Table::Verdicts)
     }
@@ -86,6 +91,7 @@ impl SelectedRows {
         let filtered = self.filter.is_some();
         let (messages, parties) = (self.has(Table::Messages), self.of_summary().next().is_some());
         let all = messages || parties || filtered;
+        let of_parties = if parties { Summary::needs(filtered).findings } else { Findings::None };
         // A filter may need any field.
         let fields = match messages || filtered {
             true => Some(self.fields),
@@ -94,6 +100,7 @@ impl SelectedRows {
         Needs {
             messages: if all { Messages::All } else { checks.messages },
             fields,
+            findings: checks.findings.max(of_parties),
             files: true,
             flows: self.has(Table::Flows) || parties,
             flow_details: self.has(Table::Flows),
@@ -199,7 +206,7 @@ impl Collector {
         self.checker = wanted.checks().then(|| {
             Checker::new(wanted.selection.clone(), wanted.ledger_settings, wanted.complete)
         });
-        let summary = || Summary::new(wanted.bytes, wanted.filter.is_some());
+        let summary = || Summary::new(wanted.bytes, wanted.filter.clone());
         self.summary = wanted.of_summary().next().map(|_| summary());
         self.has_selected = false;
         self.flows = Set::default();
@@ -213,6 +220,9 @@ impl Collector {
     pub fn event(&mut self, event: &Event<'_>, sink: &mut dyn Sink) -> io::Result<()> {
         if let Some(checker) = &mut self.checker {
             checker.event(event);
+        }
+        if let Some(summary) = &mut self.summary {
+            summary.event(event);
         }
         match event {
             Event::Message(m) => {
@@ -230,9 +240,6 @@ impl Collector {
             }
             Event::File(change) => self.places.note(*change),
             _ => {}
-        }
-        if let Some(summary) = &mut self.summary {
-            summary.event(event);
         }
         Ok(())
     }

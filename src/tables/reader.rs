@@ -70,7 +70,7 @@ impl Reader {
     ) -> Reader {
         let (needs, complete) = (wanted.needs(), wanted.complete);
         let severities = wanted.selection.severities.clone();
-        let filter = wanted.filter.clone().filter(|_| !wanted.checks());
+        let filter = wanted.filter.clone().filter(|_| !wanted.needs_all());
         let mut decoder = Decoder::new(Options { needs, complete, severities, filter, ..options });
         if let Some(capture) = packets.in_memory() {
             decoder.lend(capture);

@@ -148,7 +148,7 @@ impl Model {
             // Its messages share the memory with the conversations.
             index: Index::new(index / 2),
             messages: MessageIndex::new(index / 2),
-            summary: Summary::new(tables, false),
+            summary: Summary::new(tables, None),
             so_far: None,
             selection,
             ledger_settings,

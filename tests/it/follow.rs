@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use crate::support::project::Project;
+use captures::exchange::Setting;
+
 fn follow(args: &[&str]) -> (Option<i32>, String, String) {
     let ran = Command::new(env!("CARGO_BIN_EXE_gamewire"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -311,4 +314,58 @@ fn pictures_and_diagrams_mark_the_requests_that_were_not_answered() {
         assert!(lost.clone().all(|line| line.contains("-x") && !line.contains("--x")), "{diagram}");
         assert_eq!(lost.count(), silent.len(), "{sample}");
     }
+}
+
+#[test]
+fn a_request_is_sent_again_only_if_no_response_came_shown_or_not() {
+    let script = "0.00 c > s  FFFFFFFF 69\n\
+                  0.01 s > c  FFFFFFFF 6A 00\n\
+                  0.02 c > s  FFFFFFFF 69\n\
+                  0.50 c > s  FFFFFFFF 69\n\
+                  end 1";
+    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+    let text = drawn(&["-Y", "a2s.ping_request", &file]);
+    assert_eq!(text.matches("(sent again, first in 3)").count(), 1, "{text}");
+    assert_eq!(text.matches("sent again").count(), 1, "{text}");
+}
+
+#[test]
+fn a_request_at_the_end_of_a_capture_may_have_been_answered_after_it() {
+    let script = |end: &str| {
+        format!(
+            "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.01 s > c  FFFFFFFF 41 11223344\n\
+             0.50 c > s  FFFFFFFF 55 11223344\n{end}"
+        )
+    };
+    for (end, is_marked) in [("0.6 m > d:5  00", false), ("9.0 m > d:5  00", true)] {
+        let (_project, file) = Project::of_script(&script(end), &Setting::udp(27015));
+        assert_eq!(drawn(&[&file]).contains("no answer"), is_marked, "{end}");
+        let json: serde_json::Value =
+            serde_json::from_str(&drawn(&["--format", "json", &file])).unwrap();
+        let answered = &json["steps"][2]["answered"];
+        assert_eq!(answered, &if is_marked { false.into() } else { serde_json::Value::Null });
+        let run = crate::support::gamewire(["dissect", "--no-config", &file]);
+        assert_eq!(run.out.contains("no answer"), is_marked, "{end}: {}", run.out);
+    }
+}
+
+#[test]
+fn requests_in_one_segment_have_their_responses() {
+    let script = r"0.00 c > m tcp 'GET /c HTTP/1.1\r\n\r\nGET /r?v=140&g=20700&p=28770 HTTP/1.1\r\n\r\n'
+0.02 m > c tcp 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n'
+end 20";
+    let (project, file) = Project::of_script(script, &Setting::tcp(80));
+    assert!(!drawn(&[&file]).contains("no answer"), "{}", drawn(&[&file]));
+    let verdict = crate::support::gamewire(["check", "--no-config", &file]).out;
+    assert!(verdict.contains("2 of 2 requests answered"), "{verdict}");
+    let folder = project.path("vectors");
+    let export = ["export", "--no-config", "--format", "vectors", "-o", &folder, &file];
+    assert_eq!(crate::support::gamewire(export).code, 0);
+    let mut names = Vec::from_iter(
+        std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()),
+    );
+    names.sort();
+    let pairs = ["client_request-client_response", "register_request-register_response"];
+    let expected = [1, 2].map(|nth| format!("000{nth}-acr_master-{}.json", pairs[nth - 1]));
+    assert_eq!(names, expected);
 }

@@ -335,6 +335,19 @@ end 60";
     let ut3 = "0.0 c > s  FEFD 09 00000007\n0.5 c > s  FEFD 09 00000007\n\
         0.6 s > c  09 00000007 '9' 00\n0.7 c > s  FEFD 00 00000008 00000009 FFFFFF01\nend 60";
     assert_eq!(numbers(&of_script("gamespy4", ut3, 6500), "servers")[..2], [3, 2]);
+    // A client that begins anew while its request waits goes on with the same exchange.
+    let round = |at: f64, number: u8| {
+        format!(
+            "{at:.2} c > s  FEFD 09 00000007\n+0.02 s > c  09 00000007 '{number}' 00\n\
+             +0.02 c > s  FEFD 00 00000007 be32:{number} FFFFFF01\n"
+        )
+    };
+    let rounds = [round(0.0, 9), round(1.1, 8), round(2.2, 8)].concat();
+    let summary = of_script("gamespy4-anew", &format!("{rounds}end 60"), 6500);
+    assert_eq!(numbers(&summary, "servers")[2..], [1, 0]);
+    let rounds = [round(0.0, 9), round(1.1, 8), round(9.0, 7)].concat();
+    let summary = of_script("gamespy4-later", &format!("{rounds}end 60"), 6500);
+    assert_eq!(numbers(&summary, "servers")[2..], [2, 0]);
     let master = "0.0 c > m  31FF '0.0.0.0:0' 00 00\n0.5 c > m  31FF '0.0.0.0:0' 00 00\n\
         0.6 m > c  FFFFFFFF 660A ip:10.0.0.2:27015 ip:0.0.0.0:0\nend 60";
     let summary = of_script("valve", master, 27010);
@@ -548,4 +561,70 @@ fn near_protocols_are_named() {
     let expected = "other traffic: 4 packets (UDP 28960, Quake 3: 2, UDP 5000: 1, \
                     UDP 9987, TeamSpeak 3: 1)";
     assert!(said.contains(expected), "{said}");
+}
+
+/// Ten requests, ten seconds apart: the first five are answered.
+fn half_answered() -> String {
+    let info = "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 00 10 00 'dl' 00 01 '1' 00";
+    let query = |nth: u32| {
+        let response = format!("{}.02  s > c  {info}\n", nth * 10);
+        let response = if nth < 5 { response } else { String::new() };
+        format!("{}.00  c > s  FFFFFFFF 54 'Source Engine Query' 00\n{response}", nth * 10)
+    };
+    (0..10).map(query).chain(["end 120".to_owned()]).collect()
+}
+
+#[test]
+fn with_a_filter_only_exchanges_of_selected_requests_count() {
+    let (_project, file) = Project::of_script(&half_answered(), &Setting::udp(27015));
+    let summary = |filter: &str| -> Value {
+        let run = ["summary", "--format", "json", "-Y", filter, &file];
+        serde_json::from_str(out(&run).lines().next().unwrap()).unwrap()
+    };
+    let counts = |summary: &Value, table: &str| {
+        let row = &summary[table][0];
+        ["exchanges", "answered"].map(|name| row[name].as_u64().unwrap())
+    };
+    for (filter, expected, findings) in [
+        ("frame <= 6", [3, 3], 3),
+        ("frame >= 9 and frame <= 12", [3, 1], 3),
+        ("frame >= 11", [5, 0], 5),
+        // The responses that are not selected answer all the same.
+        ("a2s.info_request", [10, 5], 5),
+        ("a2s.info_response", [0, 0], 5),
+    ] {
+        let summary = summary(filter);
+        assert_eq!(counts(&summary, "servers"), expected, "{filter}: {summary:#}");
+        assert_eq!(summary["servers"][0]["findings"], findings, "{filter}: {summary:#}");
+        if expected[0] > 0 {
+            assert_eq!(counts(&summary, "clients"), expected, "{filter}: {summary:#}");
+        }
+    }
+    // `export` has the same rows.
+    let project = Project::new("summary-filter");
+    let folder = project.path("tables");
+    let tables = ["export", "--format", "csv", "--tables", "servers", "-o", &folder];
+    out(&[&tables[..], &["-Y", "frame >= 11", &file]].concat());
+    let csv = std::fs::read_to_string(format!("{folder}/servers.csv")).unwrap();
+    let rows = Vec::from_iter(csv.lines().map(|line| line.split(',').collect::<Vec<_>>()));
+    let value = |name: &str| rows[1][rows[0].iter().position(|it| *it == name).unwrap()];
+    assert_eq!(["exchanges", "answered", "findings"].map(value), ["5", "0", "5"], "{csv}");
+}
+
+/// Of a flow that is alone, both commands have the same times.
+#[test]
+fn response_times_are_those_of_flows() {
+    let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n\
+                  0.01 s > c  FFFFFFFF 41 11223344\n\
+                  0.02 c > s  FFFFFFFF 55 11223344\n\
+                  0.52 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5\n\
+                  end 20";
+    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+    let summary = &lines(&["summary", "--format", "json", &file])[0]["servers"][0];
+    let flow = &lines(&["flows", "--format", "json", &file])[0];
+    for name in ["p50", "p95", "max"] {
+        let name = format!("response_time_{name}");
+        assert!(summary[&name].is_number(), "{summary:#}");
+        assert_eq!(summary[&name], flow[&name], "{name}: {flow:#}");
+    }
 }

@@ -70,7 +70,14 @@ pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
                 if goes_on && std::mem::take(&mut before.alone) {
                     count.entry(between.clone()).or_default().answered -= 1;
                 }
-                let repeats = before.kind == kind && !before.answered;
+                // A client that begins anew asks for another challenge with the same number.
+                let begins_anew = kind.strip_prefix("challenge_request ").is_some_and(|number| {
+                    before.kind.strip_prefix("info_request ") == Some(number)
+                });
+                let repeats = (before.kind == kind || begins_anew) && !before.answered;
+                if begins_anew {
+                    before.kind.clone_from(&kind);
+                }
                 if goes_on {
                     before.kind.clone_from(&kind);
                 }

@@ -162,21 +162,33 @@ impl Conversation {
         let mut asked = Request::new(asked, payload.mark(), is_due);
         asked.flags.set(RequestFlags::LOST, payload.lost);
         let is_challenge = kind == PacketKind::Challenge;
+        let clock = settings.clock(payload.time);
+        // A client whose info request stays unanswered may begin anew: it is the same exchange.
+        let waits =
+            |info: PendingRequest| info.is_open() && clock.waits(info.began, info.mark.time);
+        let info = summary.timestamp.and_then(|timestamp| self.info_asked(timestamp));
+        let begins_anew = is_challenge && info.is_some_and(waits);
         let goes_on = !is_challenge
             && self.rest.as_mut().is_some_and(|rest| std::mem::take(&mut rest.challenged));
         if let Some(at) = self.requests.latest(|other| asked.what.repeats(&other.what)) {
             let Some(before) = self.requests.get(at) else { return (Sending::New, None) };
             self.requests.change(at, |same| repeat(same, asked));
             self.rest().began.get_or_insert(before.mark.time);
-            let again = if before.is_open() { Sending::Again } else { Sending::New };
+            let again = if before.is_open() || begins_anew { Sending::Again } else { Sending::New };
             return (if goes_on { Sending::GoesOn } else { again }, None);
         }
         // Another challenge begins another exchange.
-        if is_challenge && let Some(rest) = &mut self.rest {
+        if is_challenge
+            && !begins_anew
+            && let Some(rest) = &mut self.rest
+        {
             (rest.began, rest.challenged) = (None, false);
         }
-        let sending = if goes_on { Sending::GoesOn } else { Sending::New };
-        let clock = settings.clock(payload.time);
+        let sending = match (goes_on, begins_anew) {
+            (true, _) => Sending::GoesOn,
+            (false, true) => Sending::Again,
+            (false, false) => Sending::New,
+        };
         (sending, self.requests.push(asked, settings.limits.pending, clock))
     }
 

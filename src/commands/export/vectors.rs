@@ -62,6 +62,7 @@ struct Asked {
     message: &'static str,
     shown: Value,
     rules: Rules,
+    is_answered: bool,
 }
 
 /// The worst verdict of each rule.
@@ -76,8 +77,8 @@ struct Vectors<'a> {
     complete: bool,
     json: Json,
     capture: String,
-    /// By packet, in the order of the capture.
-    waiting: BTreeMap<u64, Asked>,
+    /// By packet, and place in it, in the order of the capture.
+    waiting: BTreeMap<(u64, usize), Asked>,
     written: usize,
     left_out: u64,
 }
@@ -102,8 +103,9 @@ impl<'a> Vectors<'a> {
         }
         let shown = self.shown(&message)?;
         if let Some(reply) = message.reply
-            && let Some(asked) = self.waiting.get_mut(&reply.request)
+            && let Some(asked) = asked_in(&mut self.waiting, reply.request)
         {
+            asked.is_answered = true;
             add(&mut asked.rules, &message.checked);
             let vector = vector(&self.capture, &message, asked, shown);
             let (request, response) = (asked.message, message.name());
@@ -114,7 +116,9 @@ impl<'a> Vectors<'a> {
             let mut rules = Rules::new();
             add(&mut rules, &message.checked);
             let (Payload { time, frame, .. }, message) = (message.payload, message.name());
-            self.waiting.insert(frame, Asked { time, message, shown, rules });
+            let place = self.waiting.range((frame, 0)..=(frame, usize::MAX)).count();
+            let asked = Asked { time, message, shown, rules, is_answered: false };
+            self.waiting.insert((frame, place), asked);
             if self.waiting.len() > WAITING {
                 self.waiting.pop_first();
             }
@@ -152,6 +156,14 @@ impl<'a> Vectors<'a> {
         file.write_all(b"\n")?;
         file.put()
     }
+}
+
+/// The request in this packet that is answered: if it has several, the first one that was not answered so far.
+fn asked_in(waiting: &mut BTreeMap<(u64, usize), Asked>, frame: u64) -> Option<&mut Asked> {
+    let of_packet = || (frame, 0)..=(frame, usize::MAX);
+    let first = waiting.range(of_packet()).find(|(_, asked)| !asked.is_answered);
+    let place = first.or_else(|| waiting.range(of_packet()).next_back()).map(|(place, _)| *place);
+    waiting.get_mut(&place?)
 }
 
 fn vector(capture: &str, message: &MessageRef<'_>, asked: &Asked, mut response: Value) -> Value {

@@ -39,7 +39,8 @@ function facts(capture, m) {
     ["Packet", grouped(m.frame) + (m.packets > 1 ? `, the last of ${m.packets}` : "")], ["Bytes as sent", grouped(m.length)], ["Conversation", grouped(m.flow)],
     m.request !== undefined && ["Responds to", `packet ${grouped(m.request)}, after ${span(m.response_time)}`],
     m.answered_by !== undefined && [m.answered ? "Answered by" : "Challenged by", "packet " + grouped(m.answered_by)],
-    m.answered === false && ["Answered by", "nothing in this capture"], m.summary && ["Says", m.summary],
+    m.answered === false && ["Answered by", "nothing in this capture"],
+    m.answered === null && ["Answered by", "nothing before the capture ends"], m.summary && ["Says", m.summary],
   ];
   return make("dl", {}, all.filter(Boolean).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, wire(value)))));
 }

@@ -99,6 +99,11 @@ impl Sample {
         Sample { choice: Some(choice), ..Sample::new(most, room) }
     }
 
+    /// A message, taken or not, may answer a request.
+    pub fn exchange(&mut self, m: &MessageEvent<'_>) {
+        self.ladder.exchange(m.exchange(), m.reply(), &m.payload());
+    }
+
     /// The next message of the capture.
     pub fn message(&mut self, m: &MessageEvent<'_>) {
         self.seen += 1;
@@ -106,8 +111,7 @@ impl Sample {
             return;
         }
         let payload = m.payload();
-        // Responses that are not taken count, too.
-        self.ladder.exchange(m.exchange(), m.reply(), &payload);
+        self.exchange(m);
         let has_finding = self.choice.as_ref().is_some_and(|it| it.frames.contains(&payload.frame));
         if !has_finding && !self.choice.as_mut().is_none_or(SampleSelection::takes) {
             return;

@@ -59,7 +59,7 @@ function toggle(set, value) {
 }
 
 // Whether a request was answered; undefined if unknown, and for other messages.
-const answer = (m) => (m.answered === false ? "no" : m.answered ? "yes" : m.answered_by !== undefined ? "challenged" : "");
+const answer = (m) => (m.answered === false || m.answered === null ? "no" : m.answered ? "yes" : m.answered_by !== undefined ? "challenged" : "");
 
 // The values of a message for each filter.
 const VALUES = {

@@ -10,7 +10,13 @@ use crate::report::json;
 impl Ladder {
     /// Writes one object in a line.
     pub fn json(&self, capture: Option<&str>, out: &mut Vec<u8>) {
-        let (parties, steps) = (self.party_objects(), Vec::from_iter(self.step_objects()));
+        let parties = self.party_objects();
+        let steps = self.step_objects().map(|mut step| {
+            // What cannot be told is absent.
+            step.as_object_mut().into_iter().for_each(|step| step.retain(|_, it| !it.is_null()));
+            step
+        });
+        let steps = Vec::from_iter(steps);
         let mut ladder = json!({ "parties": parties, "steps": steps, "left_out": self.left_out });
         if let (Some(capture), Some(ladder)) = (capture, ladder.as_object_mut()) {
             ladder.insert("capture".to_owned(), capture.into());
@@ -76,8 +82,9 @@ fn object(step: &Arrow, clock: &mut Clock) -> Value {
         }
         add("answered_by", by.into());
     }
-    if step.is_unanswered {
-        add("answered", Value::Bool(false));
+    if let Some(is_certain) = step.unanswered {
+        // The null counts as a request without an answer, where it is counted.
+        add("answered", if is_certain { Value::Bool(false) } else { Value::Null });
     }
     if let Some(frame) = step.copy_of {
         add("copy_of", frame.into());

@@ -15,7 +15,7 @@ impl Ladder {
         for step in &self.steps {
             let arrow = match step.lost || step.icmp {
                 true => "--x",
-                false if step.is_unanswered => "-x",
+                false if step.is_silent() => "-x",
                 false => "->>",
             };
             let details = self.details(step);

@@ -9,7 +9,7 @@ impl Ladder {
     pub fn unanswered(&mut self, request: &UnansweredRequest) {
         // Of those without an arrow there may be many.
         if self.by_frame.contains_key(&request.frame) {
-            self.silent.insert(request.frame);
+            self.silent.insert(request.frame, request.is_certain);
         }
     }
 
@@ -21,20 +21,19 @@ impl Ladder {
     }
 
     /// The capture has ended. Its unanswered requests are those that findings say so of, and the last ones of
-    /// each flow, as many as were not answered.
+    /// each flow, as many as were not answered. Some may still have been after its end.
     pub fn settle(&mut self) {
         let found = std::mem::take(&mut self.silent);
         let mut left = std::mem::take(&mut self.given_up);
-        for certain in [true, false] {
+        for is_found in [true, false] {
             for step in self.steps.iter_mut().skip(self.first).rev() {
-                if !step.is_open() || step.is_unanswered {
+                let is_certain = found.get(&step.frame);
+                if !step.is_open() || is_certain.is_some() != is_found {
                     continue;
                 }
                 let Some(left) = left.get_mut(&step.flow) else { continue };
-                if if certain { found.contains(&step.frame) } else { *left > 0 } {
-                    step.is_unanswered = true;
-                    *left = left.saturating_sub(1);
-                }
+                step.unanswered = is_certain.copied().or((*left > 0).then_some(true));
+                *left = left.saturating_sub(1);
             }
         }
         self.first = self.steps.len();

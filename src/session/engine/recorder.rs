@@ -333,8 +333,8 @@ impl<F: FieldSink> Recorder<F> {
             let if_heard = self.results.is_proven_if_heard(rule, evidence).then_some(rule);
             traffic.requests.unanswered(context, evidence, mark, if_heard);
         }
-        if let Some((_, mark)) = recalled {
-            self.unanswered(rule, mark);
+        if let Some((evidence, mark)) = recalled {
+            self.unanswered(rule, evidence, mark);
         }
         let is_wanted = match self.needs.findings {
             Findings::None => false,
@@ -350,13 +350,15 @@ impl<F: FieldSink> Recorder<F> {
     }
 
     /// If the rule demands a response: the request with this mark was not answered.
-    fn unanswered(&mut self, rule: &'static Rule, mark: &Mark) {
+    fn unanswered(&mut self, rule: &'static Rule, evidence: Evidence, mark: &Mark) {
         if self.needs.unanswered
             && rule.requires_response
             && let Some(context) = self.batch.context()
         {
             let (moment, digits) = (context.moment, context.digits);
-            let request = UnansweredRequest { frame: mark.frame, time: mark.time, digits };
+            let is_certain = evidence.waited || evidence.refused || self.results.is_complete();
+            let (frame, time) = (mark.frame, mark.time);
+            let request = UnansweredRequest { frame, time, digits, is_certain };
             self.batch.push_unanswered(moment, request);
         }
     }
@@ -429,13 +431,14 @@ impl<F: FieldSink> Recorder<F> {
         if matches!(message.speaker, Role::Client | Role::Server | Role::Master) {
             self.counts.spoke = Some((payload.side, message.speaker));
         }
-        let effect = self.exchanges.message(message, sending, self.reply.as_ref());
+        let effect =
+            self.exchanges.message(message, sending, self.reply.as_ref(), payload.transport);
         if self.needs.flows {
             self.asked.message(message, effect);
         }
         if self.needs.flow_details {
             self.listed.messages[payload.side.index()] += 1;
-            if let Some(reply) = self.reply.filter(|reply| reply.complete) {
+            if let Some(reply) = self.reply {
                 self.listed.times.push(payload.time.since(reply.sent).max(0).unsigned_abs());
             }
         }

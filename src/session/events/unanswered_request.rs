@@ -9,4 +9,7 @@ pub struct UnansweredRequest {
     pub time: Time,
     /// Number of digits of a second in the capture's times.
     pub digits: u8,
+    /// The response is overdue, or an ICMP error says that the request did not arrive. Otherwise the capture ended too
+    /// early to tell.
+    pub is_certain: bool,
 }

@@ -105,6 +105,37 @@ fn a_request_repeated_while_it_waits_is_the_same() {
 }
 
 #[test]
+fn a_client_that_begins_anew_asks_the_same() {
+    // Each time it gets another challenge, and its third request is answered.
+    let challenge = |number: u8| format!("FFFFFFFF 41 4BA1D5{number:02X}");
+    let request = |number: u8| format!("FFFFFFFF 55 4BA1D5{number:02X}");
+    for numbers in [[1, 2, 3], [7, 7, 7]] {
+        let mut messages = Vec::new();
+        for (round, number) in numbers.into_iter().enumerate() {
+            let at = 1.1 * round as f64;
+            messages.push((at, U1.to_owned()));
+            messages.push((at + 0.02, challenge(number)));
+            messages.push((at + 0.04, request(number)));
+        }
+        messages.push((2.29, D.to_owned()));
+        let messages = Vec::from_iter(messages.iter().map(|(at, text)| (*at, text.as_str())));
+        let lab = said(&messages, 9.0);
+        assert_eq!(lab.sink.replies.last(), Some(&reply(9, 2.24, 0.0, 3, true)));
+        assert_eq!(verdict(&lab, &rules::A2S062), [4, 0, 0], "{numbers:?}");
+        assert_eq!(lab.codes(), Vec::<String>::new());
+    }
+    // A late response to the first one is none without a request.
+    let both = [(0.0, U1), (0.1, A), (0.2, U), (1.0, U1), (1.1, "FFFFFFFF 41 11111111")];
+    let both = [&both[..], &[(1.2, "FFFFFFFF 55 11111111"), (1.3, D), (1.4, D)]].concat();
+    assert_eq!(verdict(&said(&both, 9.0), &rules::A2S061), [4, 0, 0]);
+    // After the timeout it is another request.
+    let later = [(0.0, U1), (0.1, A), (0.2, U), (5.0, U1), (5.1, A), (5.2, U), (5.3, D)];
+    let lab = said(&later, 9.0);
+    assert_eq!(lab.sink.replies.last(), Some(&reply(6, 5.2, 5.0, 1, true)));
+    assert_eq!(verdict(&lab, &rules::A2S062), [3, 1, 0]);
+}
+
+#[test]
 fn a_retried_query_is_not_a_query_without_a_challenge() {
     let retried = [(0.0, T), (1.0, T), (1.1, A), (1.2, TC), (1.3, I)];
     let lab = said(&retried, 9.0);

@@ -166,7 +166,11 @@ impl<Q: Question> Exchanges<Q> {
             return Sent { sending: Sending::Again, challenged: None, removed: None };
         }
         let (goes_on, challenged) = self.go_on(&mut asked, clock.timeout);
-        let sending = if goes_on { Sending::GoesOn } else { Sending::New };
+        let sending = match (self.begin_anew(&mut asked, clock.timeout), goes_on) {
+            (_, true) => Sending::GoesOn,
+            (true, false) => Sending::Again,
+            (false, false) => Sending::New,
+        };
         let removed = self.push(asked, most, clock);
         Sent { sending, challenged, removed }
     }
@@ -214,6 +218,22 @@ impl<Q: Question> Exchanges<Q> {
             }
         }
         (before.is_some(), challenged)
+    }
+
+    /// A client whose request with a challenge stays unanswered begins anew: with a request for another challenge, then with
+    /// that challenge. It is still the same exchange. Returns whether this request does so.
+    fn begin_anew(&mut self, asked: &mut Request<Q>, timeout: i64) -> bool {
+        let Some(at) = self.position(|before| asked.begins_anew(before, timeout)) else {
+            return false;
+        };
+        let Some(before) = self.get(at) else { return false };
+        asked.began = before.began.min(asked.began);
+        if asked.what.has_challenge() {
+            asked.tries = asked.tries.saturating_add(before.tries);
+            asked.lend(before.left);
+            self.take(at);
+        }
+        true
     }
 
     /// A client that continues with a challenge shows which request it belongs to, or that it no longer

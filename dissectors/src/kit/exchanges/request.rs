@@ -146,6 +146,17 @@ impl<Q: Question> Request<Q> {
             && clock.waits(before.began, before.mark.time)
     }
 
+    /// Whether this request asks for the data of another, which is still waiting with its challenge, as if it had not been
+    /// sent: without a challenge, or with another one.
+    pub fn begins_anew(&self, before: &Request<Q>, timeout: i64) -> bool {
+        let clock = Clock { now: self.mark.time, timeout };
+        before.due == ResponseDue::Yes
+            && before.what.has_challenge()
+            && (self.what.has_challenge() || !self.what.carries_challenge())
+            && self.is_alike(before)
+            && clock.waits(before.began, before.mark.time)
+    }
+
     /// It was repeated.
     pub fn sent_again(&mut self, again: Mark) {
         self.mark = again;

@@ -136,8 +136,8 @@ impl<F: FieldSink> Sink for Recorder<F> {
             _ if self.needs.cross_flow => {
                 // It counts for the flow in any case: an explanation would be in another flow.
                 let evidence = at.is_none().then(|| fact.evidence());
-                if at.is_none() {
-                    self.unanswered(rule, &seen.mark);
+                if let Some(evidence) = evidence {
+                    self.unanswered(rule, evidence, &seen.mark);
                 }
                 let verdict = self.results.verdict(rule, evidence);
                 self.count_broken(verdict);
