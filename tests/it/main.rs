@@ -74,6 +74,7 @@ mod samples;
 mod schemas;
 mod scrub;
 mod scrub_canaries;
+mod selection;
 mod serve;
 mod serve_everything;
 mod stray_parts;
