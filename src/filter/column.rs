@@ -64,7 +64,11 @@ impl FromStr for Column {
     fn from_str(name: &str) -> Result<Column, String> {
         let path = super::syntax::path(name)
             .ok_or_else(|| format!("`{name}` is not a valid field name"))?;
-        let meanings = Meanings::of(&path);
+        let mut meanings = Meanings::of(&path);
+        if meanings.attribute.is_some() {
+            // In a filter, the value shows which is meant; a column has none.
+            meanings.fields.clear();
+        }
         if meanings.attribute.is_some() || !meanings.fields.is_empty() {
             return Ok(Column { name: name.to_owned(), meanings });
         }

@@ -2,6 +2,10 @@
 
 use std::process::Command;
 
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::Setting;
+
 fn dissect(args: &[&str]) -> (Option<i32>, String, String) {
     let ran = Command::new(env!("CARGO_BIN_EXE_gamewire"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -211,4 +215,21 @@ fn mistakes() {
         assert_eq!(code, Some(2), "{args:?}");
         assert!(err.contains(what), "{args:?}: {err}");
     }
+}
+
+/// Messages have fields of the same names: of an attribute's column they are no part.
+#[test]
+fn a_column_of_an_attribute_has_no_fields() {
+    for (sample, protocol) in [(SAMPLE, "a2s"), ("samples/acr-master.pcap", "acr_master")] {
+        let csv = gamewire(["dissect", "--no-config", "--format", "csv", sample]).out;
+        let column = |line: &str| line.split(',').nth(4).map(str::to_owned);
+        assert_eq!(column(&csv).as_deref(), Some("protocol"));
+        assert!(csv.lines().skip(1).all(|line| column(line).as_deref() == Some(protocol)), "{csv}");
+        let ndjson = gamewire(["dissect", "--no-config", "--format", "ndjson", sample]).out;
+        let is_one = |line: &str| line.contains(&format!("\"protocol\":\"{protocol}\","));
+        assert!(ndjson.lines().all(is_one), "{ndjson}");
+    }
+    let fields = ["--format", "csv", "-Y", "frame == 4", "--fields"];
+    let csv = shown(&[&fields[..], &["protocol,a2s.info_response.protocol,port"]].concat());
+    assert_eq!(csv.lines().nth(1), Some("a2s,17,\"27015,50000\""));
 }
