@@ -69,7 +69,9 @@ impl Predicate {
             Predicate::Compare(Comparison::Equal, operand) => suits(operand),
             Predicate::Compare(_, operand) => is_ordered && suits(operand),
             Predicate::In(set) => set.iter().all(|(first, last)| {
-                suits(first) && last.as_ref().is_none_or(|last| is_ordered && suits(last))
+                // Addresses have no order but that of a range.
+                let has_range = |last| is_ordered || Operand::are_addresses(first, last);
+                suits(first) && last.as_ref().is_none_or(|last| suits(last) && has_range(last))
             }),
             _ => false,
         }
@@ -369,6 +371,9 @@ impl Compiler<'_> {
             "put texts in double quotes".to_owned()
         } else if is("boolean") {
             "compare it with true or false".to_owned()
+        } else if is("address") && matches!(self.test.ask, FieldTest::In(_)) {
+            "write an address as 10.0.0.2, 10.0.0.0/8 or [::1]:27015, a range as 10.0.0.2..10.0.0.9"
+                .to_owned()
         } else if is("address") {
             "write an address as 10.0.0.2, 10.0.0.0/8 or [::1]:27015".to_owned()
         } else if are.is_empty() || is("group") || is("map") || is("list") || is("transport") {

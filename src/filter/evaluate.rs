@@ -178,6 +178,7 @@ fn compare(
             value => Some(contains(&value.as_text()?, operand.text.as_deref()?)),
         };
     }
+    let is_equality = comparison == Comparison::Equal;
     let order = match *value {
         Value::Text(text) if is_of_key && operand.text.is_none() => {
             Number::read(std::str::from_utf8(text).ok()?.trim())?.compare(operand.number?)?
@@ -189,8 +190,14 @@ fn compare(
         Value::Bytes(bytes) => bytes.cmp(operand.bytes.as_deref()?),
         Value::Time(time) => time.0.cmp(&operand.time?),
         Value::Severity(severity) => severity.cmp(&operand.severity?),
-        Value::Endpoint(end) => return Some(operand.network?.contains(end)),
-        Value::Address(address) => return Some(operand.network?.has(address)),
+        Value::Endpoint(end) if is_equality => return Some(operand.network?.contains(end)),
+        Value::Address(address) if is_equality => {
+            let network = operand.network?;
+            return Some(!network.has_port() && network.has(address));
+        }
+        // An end of a range.
+        Value::Endpoint(end) => operand.network?.order(end.ip())?,
+        Value::Address(address) => operand.network?.order(address)?,
         value => Number::of(&value)?.compare(operand.number?)?,
     };
     Some(match comparison {

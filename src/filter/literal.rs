@@ -139,6 +139,12 @@ impl Network {
         self.port.is_none_or(|port| port == end.port()) && self.has(end.ip())
     }
 
+    /// How an address compares with this one, if both are of one kind.
+    pub(super) fn order(&self, address: IpAddr) -> Option<Ordering> {
+        let address = address.to_canonical();
+        (address.is_ipv4() == self.address.is_ipv4()).then(|| address.cmp(&self.address))
+    }
+
     pub(super) fn has(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(own), IpAddr::V4(it)) => {
@@ -218,6 +224,15 @@ impl Operand {
             time: time(text),
             severity: Severity::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(text)),
         }
+    }
+
+    /// Whether both are single addresses, without ports, that may have others between them.
+    pub(super) fn are_addresses(first: &Operand, last: &Operand) -> bool {
+        let family = |end: &Operand| {
+            let network = end.network.filter(|it| it.port.is_none())?;
+            (network.length == bits(network.address)).then_some(network.address.is_ipv4())
+        };
+        family(first).is_some_and(|first| family(last) == Some(first))
     }
 }
 

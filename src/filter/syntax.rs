@@ -357,18 +357,28 @@ impl Reader<'_> {
             if !set.is_empty() {
                 self.takes(",");
             }
-            let mut literal = self.literal()?;
-            let ends = literal.text.split_once("..").filter(|_| !literal.is_quoted);
-            let last = match ends.map(|(first, last)| (first.to_owned(), last.to_owned())) {
-                Some((first, last)) => {
-                    literal.text = first;
-                    Some(Literal { text: last, ..literal.clone() })
-                }
-                None => None,
-            };
-            set.push((literal, last));
+            set.push(self.element()?);
         }
         Ok(set)
+    }
+
+    /// `5`, or `5..9`, which is one word, or `"a".."b"`
+    fn element(&mut self) -> Result<(Literal, Option<Literal>), FilterError> {
+        let mut first = self.literal()?;
+        if first.is_quoted {
+            if !self.takes("..") {
+                return Ok((first, None));
+            }
+            let last = self.literal()?;
+            if !last.is_quoted {
+                return Err(self.wrong(last.at, "the end of the range in quotes"));
+            }
+            return Ok((first, Some(last)));
+        }
+        let Some((begin, end)) = first.text.split_once("..") else { return Ok((first, None)) };
+        let last = Literal { text: end.to_owned(), ..first.clone() };
+        first.text = begin.to_owned();
+        Ok((first, Some(last)))
     }
 }
 

@@ -47,6 +47,13 @@ fn errors_have_a_position_and_help() {
         ("map matches \"(x{1000}){1000}{1000}\"", "invalid regular expression", "size limit"),
         ("answered == false", "not yet known", "`gamewire check` finds those without"),
         ("frame in 5", "unexpected `5`", "a set"),
+        ("map in {a..f}", "cannot be compared", "put texts in double quotes"),
+        ("map in {\"a\"..5}", "cannot be compared", "put texts in double quotes"),
+        ("map in {\"a\" .. f}", "unexpected `f`", "the end of the range in quotes"),
+        ("time in {\"soon\"..\"2027\"}", "cannot be compared", "write a time in quotes"),
+        ("ip.src in {10.0.0.0/8..11.0.0.0}", "cannot be compared", "a range as 10.0.0.2..10.0.0.9"),
+        ("host in {10.0.0.1:5..10.0.0.2:5}", "cannot be compared", "a range as 10.0.0.2..10.0.0.9"),
+        ("ip.src in {10.0.0.1..::1}", "cannot be compared", "a range as 10.0.0.2..10.0.0.9"),
         ("..", "unexpected `..`", "a field"),
         ("a2s..map", "unexpected `a2s..map`", "a field"),
         ("frame in {}", "unexpected `}`", "a value"),
@@ -142,7 +149,7 @@ fn expression() -> impl Strategy<Value = Expression> {
         (comparison, literal())
             .prop_map(|((_, comparison), literal)| FieldTest::Compare(comparison, literal)),
         prop::collection::vec((literal(), prop::option::of(literal())), 1..4).prop_map(|set| {
-            let is_range = |first: &Literal, last: &Literal| !first.is_quoted && !last.is_quoted;
+            let is_range = |first: &Literal, last: &Literal| first.is_quoted == last.is_quoted;
             let kept = |(first, last): (Literal, Option<Literal>)| {
                 let last = last.filter(|last| is_range(&first, last));
                 (first, last)

@@ -37,6 +37,7 @@ mod exit_codes;
 mod extract;
 mod fetched;
 mod fields;
+mod filter_values;
 mod filtered;
 mod filtered_lists;
 mod filters;
