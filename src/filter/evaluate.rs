@@ -183,6 +183,10 @@ fn compare(
         Value::Text(text) if is_of_key && operand.text.is_none() => {
             Number::read(std::str::from_utf8(text).ok()?.trim())?.compare(operand.number?)?
         }
+        // Some lists have addresses as texts, and some as bytes.
+        Value::Text(text) if operand.text.is_none() => {
+            return compare(comparison, &address(text)?, operand, is_of_key);
+        }
         Value::Text(_) | Value::Name(_) | Value::Char(_) => {
             (*value.as_text()?).cmp(operand.text.as_deref()?)
         }
@@ -209,6 +213,13 @@ fn compare(
         Comparison::GreaterOrEqual => order != Ordering::Less,
         Comparison::Contains | Comparison::Matches => return None,
     })
+}
+
+/// An address that is written as a text, with or without a port.
+fn address(text: &[u8]) -> Option<Value<'static>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let end = text.parse().map(Value::Endpoint);
+    end.or_else(|_| text.parse().map(Value::Address)).ok()
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

@@ -14,6 +14,40 @@ fn select(script: &str, setting: &Setting, filters: &[(&str, usize)]) {
     }
 }
 
+/// A list of a GameSpy master, in the form that was asked for.
+fn listed(form: &str, list: &str) -> String {
+    format!(
+        r"0.00 m > c  '\\basic\\\\secure\\XDWAOR'
+        0.02 c > m  '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+        0.03 c > m  '\\list\\{form}\\gamename\\ut\\final\\'
+        0.05 m > c  {list} fin"
+    )
+}
+
+#[test]
+fn addresses_of_lists_are_compared_as_such_in_texts_and_in_blocks() {
+    let text = listed("", r"'\\ip\\203.0.113.5:7778\\ip\\10.0.0.2:7778\\final\\'");
+    let blocks = listed("cmp", r"CB007105 1E62 0A000002 1E62 '\\final\\'");
+    for script in [&text, &blocks] {
+        let filters = [
+            ("gamespy1.list_response.servers == 203.0.113.5:7778", 1),
+            ("gamespy1.list_response.servers == 203.0.113.5:7779", 0),
+            ("gamespy1.list_response.servers == 203.0.113.0/24", 1),
+            ("gamespy1.list_response.servers in {192.0.2.1, 10.0.0.2}", 1),
+            ("gamespy1.list_response.servers in {10.0.0.0..10.0.0.2}", 1),
+            ("gamespy1.list_response.servers in {10.0.0.3..10.0.0.9}", 0),
+            ("gamespy1.list_response.servers != 10.0.0.0/8", 0),
+            ("gamespy1.list_response.servers != 192.0.2.0/24", 1),
+        ];
+        select(script, &Setting::tcp(28900), &filters);
+    }
+    let quoted = [
+        ("gamespy1.list_response.servers == \"203.0.113.5:7778\"", 1),
+        ("gamespy1.list_response.servers contains \"113.5\"", 1),
+    ];
+    select(&text, &Setting::tcp(28900), &quoted);
+}
+
 #[test]
 fn ranges_of_times_addresses_and_texts_contain_both_ends() {
     let script = "0.0 c > s  FFFFFFFF 69\n1.0 s > c  FFFFFFFF 6A '00000000000000' 00\n\
