@@ -13,7 +13,7 @@ use super::attribute::{Attribute, Sort};
 use super::error::FilterError;
 use super::literal::{Measure, Operand};
 use super::names::{self, Meanings, Source};
-use super::syntax::{Comparison, Expression, FieldTest, Literal, Test, written};
+use super::syntax::{Comparison, Expression, FieldTest, Literal, Test, hex_byte, written};
 use crate::text::nearest;
 
 /// Maximum memory of a compiled regular expression in bytes.
@@ -191,7 +191,12 @@ impl Compiler<'_> {
         let mut chars = text.char_indices();
         while let Some((at, c)) = chars.next() {
             let Some((_, escape)) = (if c == '\\' { chars.next() } else { None }) else { continue };
-            if literal.is_quoted && !matches!(escape, '"' | '\\' | 'x') {
+            let is_known = match escape {
+                '"' | '\\' => true,
+                'x' => text.get(at + 2..at + 4).and_then(hex_byte).is_some(),
+                _ => false,
+            };
+            if literal.is_quoted && !is_known {
                 let start = literal.at.start + at;
                 let place = start..start + 1 + escape.len_utf8();
                 let help = r"write \\ for a backslash, \x41 for a byte".to_owned();
@@ -304,7 +309,7 @@ impl Compiler<'_> {
             let what = "a regular expression must be in double quotes".to_owned();
             return Err(self.error(&literal.at, what, format!("\"{}\"", literal.text)));
         }
-        let mut builder = RegexBuilder::new(&literal.text);
+        let mut builder = RegexBuilder::new(&literal.pattern());
         builder.case_insensitive(true).size_limit(REGEX).dfa_size_limit(REGEX);
         builder.build().map_err(|error| {
             let why = error.to_string();

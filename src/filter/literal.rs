@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use dissectors::kit::Severity;
 
-use super::syntax::Literal;
+use super::syntax::{Literal, hex_byte};
 use crate::message::Value;
 
 /// A number.
@@ -204,7 +204,8 @@ pub(super) struct Operand {
 
 impl Operand {
     pub(super) fn of(literal: &Literal) -> Operand {
-        let text = literal.text.as_str();
+        let bytes = literal.bytes();
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
         let (number, measure) = match Number::read(text) {
             Some(number) => (Some(number), None),
             None => with_unit(text).map_or((None, None), |(n, measure)| (Some(n), Some(measure))),
@@ -217,12 +218,12 @@ impl Operand {
         Operand {
             number,
             measure,
-            text: literal.is_quoted.then(|| text.as_bytes().into()),
+            text: literal.is_quoted.then(|| bytes.clone().into()),
             flag: flag.filter(|_| !literal.is_quoted),
             network: Network::read(text),
-            bytes: if literal.is_quoted { Some(text.as_bytes().into()) } else { hex(text) },
             time: time(text),
             severity: Severity::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(text)),
+            bytes: if literal.is_quoted { Some(bytes.into()) } else { hex(text) },
         }
     }
 
@@ -254,10 +255,7 @@ fn hex(text: &str) -> Option<Box<[u8]>> {
     if digits.is_empty() || digits.len() % 2 == 1 || !digits.is_ascii() {
         return None;
     }
-    (0..digits.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok())
-        .collect()
+    (0..digits.len()).step_by(2).map(|at| hex_byte(digits.get(at..at + 2)?)).collect()
 }
 
 /// RFC 3339; without an offset, UTC: `2026-11-20T10:00:00`.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use winnow::ascii::multispace0;
 use winnow::combinator::{alt, delimited, preceded, repeat};
 use winnow::stream::{LocatingSlice, Location};
-use winnow::token::{any, none_of, one_of, take_while};
+use winnow::token::{any, none_of, take_while};
 use winnow::{ModalResult, Parser};
 
 use super::error::FilterError;
@@ -105,12 +105,48 @@ impl Comparison {
 /// A value in a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
-    /// The text, without its quotes and escapes.
+    /// The text as it is written, without its quotes.
     pub text: String,
-    /// It was in quotes.
+    /// It was in quotes, and may have escapes.
     pub is_quoted: bool,
     /// Its position.
     pub at: Range<usize>,
+}
+
+impl Literal {
+    /// The bytes that it stands for.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        if self.is_quoted { unescaped(&self.text) } else { self.text.clone().into_bytes() }
+    }
+
+    /// The regular expression that it stands for: all escapes but those of quotes and backslashes are its own.
+    pub(super) fn pattern(&self) -> String {
+        self.text.replace(r"\\", r"\").replace("\\\"", "\"")
+    }
+}
+
+/// The bytes of a text in quotes, in which `\"`, `\\` and `\x41` are escapes. Any other backslash is kept.
+fn unescaped(text: &str) -> Vec<u8> {
+    let (mut bytes, mut rest) = (Vec::new(), text);
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        bytes.extend_from_slice(plain.as_bytes());
+        let byte = escape.strip_prefix('x').and_then(|digits| hex_byte(digits.get(..2)?));
+        let (byte, length) = match (byte, escape.as_bytes().first()) {
+            (Some(byte), _) => (byte, 3),
+            (None, Some(&byte @ (b'"' | b'\\'))) => (byte, 1),
+            (None, _) => (b'\\', 0),
+        };
+        bytes.push(byte);
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    bytes
+}
+
+/// The byte of two hex digits.
+pub(super) fn hex_byte(digits: &str) -> Option<u8> {
+    let is_hex = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,25 +178,18 @@ fn sign(input: &mut Input<'_>) -> ModalResult<Kind> {
     winnow::combinator::fail(input)
 }
 
-/// A quoted text: `\"`, `\\` and `\x41` as in C; any other backslash is kept for regular
-/// expressions.
+/// A text in quotes, as it is written between them: a backslash belongs to the character after it.
 fn quoted(input: &mut Input<'_>) -> ModalResult<String> {
-    let hex = preceded('x', take_while(2..=2, |c: char| c.is_ascii_hexdigit()))
-        .try_map(|digits: &str| u8::from_str_radix(digits, 16))
-        .verify(u8::is_ascii)
-        .map(|byte| String::from(char::from(byte)));
-    let escape = alt((
-        one_of(['"', '\\']).map(String::from),
-        hex,
-        any.map(|other: char| format!("\\{other}")),
-    ));
-    let part = alt((preceded('\\', escape), none_of(['"', '\\']).map(String::from)));
-    delimited('"', repeat(0.., part), '"').parse_next(input)
+    let part = alt((preceded('\\', any), none_of(['"', '\\'])));
+    let text = repeat::<_, _, (), _, _>(0.., part).take();
+    delimited('"', text, '"').map(str::to_owned).parse_next(input)
 }
 
 fn word(input: &mut Input<'_>) -> ModalResult<Kind> {
     let letters = |c: char| c.is_alphanumeric() || "_.:/+-*%@#".contains(c);
-    let brackets = delimited('[', quoted, ']');
+    // A key is a text, as all parts of a path.
+    let key = quoted.map(|key| String::from_utf8_lossy(&unescaped(&key)).into_owned());
+    let brackets = delimited('[', key, ']');
     let head = take_while(1.., letters);
     (head, repeat(0.., brackets))
         .map(|(head, keys): (&str, Vec<String>)| Kind::Word(head.to_owned(), keys))
@@ -432,7 +461,7 @@ impl fmt::Display for Literal {
         if !self.is_quoted {
             return f.write_str(&self.text);
         }
-        write!(f, "\"{}\"", self.text.replace('\\', "\\\\").replace('"', "\\\""))
+        write!(f, "\"{}\"", self.text)
     }
 }
 

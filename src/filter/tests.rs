@@ -37,6 +37,7 @@ fn errors_have_a_position_and_help() {
         ("protocol > a2s", "has no order", "compare it with =="),
         ("message matches \"info\"", "is a name from a list", "compare it with =="),
         ("map == \"\\q\"", "there is no escape \\q", "write \\\\ for a backslash"),
+        ("map == \"\\x4\"", "there is no escape \\x", "\\x41 for a byte"),
         ("message == info_respons", "there is no message `info_respons`", "`info_response`"),
         ("rule == A2S0330", "there is no rule `A2S0330`", "did you mean"),
         ("info_response", "there is no field", "`a2s.info_response`"),
@@ -119,7 +120,7 @@ fn a_filter_may_decide_before_a_message_is_decoded() {
 
 fn literal() -> impl Strategy<Value = Literal> {
     let word = "[A-Za-z0-9_:/%*+-][A-Za-z0-9_:/%*+-]{0,8}";
-    let quoted = "[ -~é\u{1F600}]{0,12}";
+    let quoted = r#"([ !#-\[\]-~é\u{1F600}]|\\[ -~]){0,12}"#;
     prop_oneof![
         word.prop_map(|text| Literal { text, is_quoted: false, at: 0..0 }),
         quoted.prop_map(|text| Literal { text, is_quoted: true, at: 0..0 }),

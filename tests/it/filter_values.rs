@@ -48,6 +48,40 @@ fn addresses_of_lists_are_compared_as_such_in_texts_and_in_blocks() {
     select(&text, &Setting::tcp(28900), &quoted);
 }
 
+/// An info response whose map has these bytes.
+fn with_map(map: &str) -> String {
+    format!(
+        "0.0 s > c  FFFFFFFF 49 11 'Mill Creek' 00 {map} 00 'tf' 00 'Team Fortress' 00 \
+         B801 03 18 00 'd' 'l' 00 01 '1.0' 00"
+    )
+}
+
+#[test]
+fn an_escape_is_a_byte_of_the_value() {
+    let latin_1 = [
+        (r#"map == "d\xe9""#, 1),
+        (r#"map == "\x64\xE9""#, 1),
+        (r#"map contains "\xe9""#, 1),
+        (r#"map in {"x", "d\xe9"}"#, 1),
+        (r#"map != "d\xe9""#, 0),
+        (r#"map > "d\xe8""#, 1),
+        (r#"map matches "(?-u:\xE9)""#, 1),
+        (r#"map == "dé""#, 0),
+        (r#"map == "d\\xe9""#, 0),
+    ];
+    select(&with_map("64E9"), &Setting::udp(27015), &latin_1);
+    let utf_8 = [
+        (r#"map == "d\xc3\x9c""#, 1),
+        (r#"map contains "\x9c""#, 1),
+        (r#"map == "dÜ""#, 1),
+        (r#"map matches "\xdc""#, 1),
+        (r#"map contains "\xdc""#, 0),
+    ];
+    select(&with_map("64C39C"), &Setting::udp(27015), &utf_8);
+    let backslashes = [(r#"map == "d\\xe9\"""#, 1), (r#"map matches "d\\\\xe9""#, 1)];
+    select(&with_map(r#"'d\\xe9"'"#), &Setting::udp(27015), &backslashes);
+}
+
 #[test]
 fn ranges_of_times_addresses_and_texts_contain_both_ends() {
     let script = "0.0 c > s  FFFFFFFF 69\n1.0 s > c  FFFFFFFF 6A '00000000000000' 00\n\
