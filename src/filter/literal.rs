@@ -17,6 +17,8 @@ pub(super) enum Number {
     Whole(i128),
     /// Any other number.
     Real(f64),
+    /// A 32-bit float from the wire.
+    Single(f32),
 }
 
 impl Number {
@@ -25,16 +27,18 @@ impl Number {
         match *value {
             Value::Unsigned(value) | Value::Id(value) => Some(Number::Whole(value.into())),
             Value::Signed(value) => Some(Number::Whole(value.into())),
-            Value::Float(value) => Some(Number::Real(value.into())),
+            Value::Float(value) => Some(Number::Single(value)),
             Value::Seconds(value) => Some(Number::Real(value)),
             _ => None,
         }
     }
 
-    /// Compares two numbers; `None` for NaN.
+    /// Compares two numbers; `None` for NaN. A 32-bit float is compared with the one that is nearest to the other
+    /// number: 0.1 is shown as such, but is not the 64-bit float.
     pub(super) fn compare(self, other: Number) -> Option<Ordering> {
         match (self, other) {
             (Number::Whole(a), Number::Whole(b)) => Some(a.cmp(&b)),
+            (Number::Single(a), b) => a.partial_cmp(&(b.real() as f32)),
             (a, b) => a.real().partial_cmp(&b.real()),
         }
     }
@@ -43,6 +47,7 @@ impl Number {
         match self {
             Number::Whole(value) => value as f64,
             Number::Real(value) => value,
+            Number::Single(value) => value.into(),
         }
     }
 

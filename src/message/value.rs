@@ -72,6 +72,10 @@ impl fmt::Display for Value<'_> {
         match self {
             Value::Unsigned(value) | Value::Id(value) => value.fmt(f),
             Value::Signed(value) => value.fmt(f),
+            // As few digits as read back to the same 32 bits, as in JSON, which has no other numbers than finite ones.
+            Value::Float(value) if value.is_finite() => {
+                f.write_str(&serde_json::to_string(value).map_err(|_| fmt::Error)?)
+            }
             Value::Float(value) => value.fmt(f),
             Value::Flag(value) => value.fmt(f),
             Value::Char(value) => value.fmt(f),

@@ -213,8 +213,6 @@ fn shown(cells: &[String]) -> Vec<Cow<'_, str>> {
 
 fn text(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, cell: &mut String) {
     let _ = match *value {
-        // As filters compare it.
-        Value::Float(value) => write!(cell, "{}", f64::from(value)),
         Value::Time(time) => {
             let mut out = Vec::new();
             stamp.whole(time, digits, &mut out);
@@ -226,6 +224,10 @@ fn text(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, cell: &mut Str
 }
 
 fn json(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
+    if matches!(value, Value::Float(value) if !value.is_finite()) {
+        // JSON has no such numbers.
+        return out.extend_from_slice(b"null");
+    }
     let mut cell = String::new();
     text(value, digits, stamp, &mut cell);
     let is_plain = matches!(

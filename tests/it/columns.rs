@@ -233,3 +233,21 @@ fn a_column_of_an_attribute_has_no_fields() {
     let csv = shown(&[&fields[..], &["protocol,a2s.info_response.protocol,port"]].concat());
     assert_eq!(csv.lines().nth(1), Some("a2s,17,\"27015,50000\""));
 }
+
+/// The line of a response whose players have these names and durations.
+fn players(format: &str, fields: &str) -> String {
+    let script = "0.0 s > c  FFFFFFFF 44 03 00 'Ann' 00 00000000 f32:3599.9 \
+                  00 FFFE 00 00000000 0000C07F 00 'x' 00 00000000 6042A20D";
+    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+    let run = gamewire(["dissect", "--no-config", "--format", format, "--fields", fields, &file]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    run.out.lines().last().unwrap().to_owned()
+}
+
+/// They are written as `--format json` does.
+#[test]
+fn floats_are_short_and_in_json_finite() {
+    assert_eq!(players("ndjson", "duration"), r#"{"duration":[3599.9,null,1e-30]}"#);
+    assert_eq!(players("csv", "duration"), "\"3599.9,NaN,1e-30\"");
+    assert_eq!(players("table", "duration"), "3599.9,NaN,1e-30");
+}

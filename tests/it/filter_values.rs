@@ -83,6 +83,25 @@ fn an_escape_is_a_byte_of_the_value() {
 }
 
 #[test]
+fn floats_are_compared_as_they_are_shown() {
+    let script = "0.0 s > c  FFFFFFFF 44 02 00 'Ann' 00 00000000 f32:3599.9 \
+                  00 'Bob' 00 00000000 f32:0.1";
+    let filters = [
+        ("duration == 3599.9", 1),
+        ("duration == 3599.9s", 1),
+        ("duration == 3599.8", 0),
+        ("duration != 0.1", 0),
+        ("duration <= 0.1", 1),
+        ("duration < 0.1", 0),
+        ("duration > 3599.9", 0),
+        ("duration in {0.05..0.1}", 1),
+        ("duration in {3599.9..4000}", 1),
+        ("duration in {1..3599}", 0),
+    ];
+    select(script, &Setting::udp(27015), &filters);
+}
+
+#[test]
 fn ranges_of_times_addresses_and_texts_contain_both_ends() {
     let script = "0.0 c > s  FFFFFFFF 69\n1.0 s > c  FFFFFFFF 6A '00000000000000' 00\n\
                   2.0 d > s  FFFFFFFF 69\n2.5 s > d  FFFFFFFF 6A 'b' 00";

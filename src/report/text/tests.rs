@@ -162,7 +162,7 @@ fn every_kind_of_field() {
         0x022-0x027    Pair: os = l (Linux)
         0x025            Separator: 25
         0x028-0x031  Text: "hey \x07!" (HEY \x07!)
-        0x032-0x035  Time connected: 3.4028235e38
+        0x032-0x035  Time connected: 3.4028235e+38
         0x036-0x0ff  Unparsed: 36 37 38 39 3a 3b 3c 3d 3e 3f 40 41 42 43 44 45 46 47 48 49 4a 4b 4c 4d 4e 4f 50 51 52 53 54 55 56 57 58 59 5a 5b 5c 5d 5e 5f 60 61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70 71 72 73 74 75... (202 bytes)
     "#);
 }
@@ -286,7 +286,7 @@ fn summaries_have_counts_flags_and_meanings() {
 #[test]
 fn floats_are_short_in_a_gist() {
     static FLOAT: dissectors::kit::Message = message("float", "{duration}");
-    for (value, text) in [(1.0 / 3.0, "0.3"), (f32::NAN, "NaN"), (1e30, "1e30"), (-7.0, "-7.0")] {
+    for (value, text) in [(1.0 / 3.0, "0.3"), (f32::NAN, "NaN"), (1e30, "1e+30"), (-7.0, "-7.0")] {
         let mut tree = Tree::default();
         tree.leaf(&DURATION, Span::new(0, 0), value.to_bits().into());
         assert_eq!(summary(&Sample::of(b"", &FLOAT, tree)), text);

@@ -2,6 +2,7 @@
 
 use dissectors::kit::{Kind, Node, Place};
 
+use crate::message::Value;
 use crate::report::put;
 use crate::report::view::MessageView;
 use crate::text::{LATIN_1, escaped, latin_1};
@@ -35,7 +36,9 @@ fn value(view: MessageView<'_>, at: usize, node: &Node, most: ValueLimits, out: 
     match node.field.kind {
         Kind::Unsigned | Kind::Id => put(out, format_args!("{}", node.value)),
         Kind::Signed => put(out, format_args!("{}", node.value as i64)),
-        Kind::Float => put(out, format_args!("{:?}", f32::from_bits(node.value as u32))),
+        Kind::Float => {
+            put(out, format_args!("{}", Value::Float(f32::from_bits(node.value as u32))))
+        }
         Kind::Flag => put(out, format_args!("{}", node.value != 0)),
         Kind::Char => match node.value as u8 {
             c @ 0x20..=0x7E => put(out, format_args!("'{}'", char::from(c))),
