@@ -155,7 +155,7 @@ impl Report for Columns {
                 if !matches!(value, Value::Presence) {
                     cell.push_str(if cell.is_empty() { "" } else { "," });
                     match value.as_text() {
-                        Some(text) => cell.push_str(&from_wire(&decoded(&text), layout)),
+                        Some(text) => cell.push_str(&from_wire(&readable(&text, layout), layout)),
                         None => text(value, m.digits, stamp, cell),
                     }
                 }
@@ -197,6 +197,14 @@ impl Report for Columns {
     }
 }
 
+/// A text that may not be UTF-8: people are told if it was read as Latin-1.
+fn readable(text: &[u8], layout: TableLayout) -> Cow<'_, str> {
+    match layout {
+        TableLayout::Table => decoded(text),
+        TableLayout::Csv | TableLayout::Tsv | TableLayout::Ndjson => String::from_utf8_lossy(text),
+    }
+}
+
 /// A text from the wire, or the name of a file, as this layout writes it.
 fn from_wire(text: &str, layout: TableLayout) -> Cow<'_, str> {
     match layout {
@@ -224,6 +232,11 @@ fn text(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, cell: &mut Str
 }
 
 fn json(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
+    if let Some(text) = value.as_text() {
+        out.push(b'"');
+        string(out, &text);
+        return out.push(b'"');
+    }
     if matches!(value, Value::Float(value) if !value.is_finite()) {
         // JSON has no such numbers.
         return out.extend_from_slice(b"null");

@@ -251,3 +251,14 @@ fn floats_are_short_and_in_json_finite() {
     assert_eq!(players("csv", "duration"), "\"3599.9,NaN,1e-30\"");
     assert_eq!(players("table", "duration"), "3599.9,NaN,1e-30");
 }
+
+/// Only people are told how a text that is not UTF-8 was read.
+#[test]
+fn texts_for_programs_have_no_remarks() {
+    let name = "a2s.player_response.players.name";
+    let key = format!("{{\"{name}\":[\"Ann\",\"\u{FFFD}\u{FFFD}\",\"x\"]}}");
+    assert_eq!(players("ndjson", name), key);
+    assert_eq!(players("csv", name), "\"Ann,\u{FFFD}\u{FFFD},x\"");
+    assert_eq!(players("tsv", name), "Ann,\u{FFFD}\u{FFFD},x");
+    assert_eq!(players("table", name), "Ann,\u{FF}\u{FE} (Latin-1),x");
+}
