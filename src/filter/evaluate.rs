@@ -61,6 +61,8 @@ struct SeenValues<'p> {
 impl SeenValues<'_> {
     /// Checks a value, which may be that of a key. Returns true if no other one matters.
     fn see(&mut self, value: &Value<'_>, is_of_key: bool) -> bool {
+        // Of a list that is present, no element is equal if there are none.
+        self.any |= *value == Value::Presence;
         if let Some(is) = self.predicate.holds(value, is_of_key) {
             self.any = true;
             self.hit |= is;

@@ -121,3 +121,15 @@ fn ranges_of_times_addresses_and_texts_contain_both_ends() {
     ];
     select(script, &Setting::udp(27015), &filters);
 }
+
+#[test]
+fn a_list_without_elements_has_none_that_is_equal() {
+    let script = "0.0 c > m  31 FF '0.0.0.0:0' 00 00\n0.1 m > c  FFFFFFFF 660A ip:0.0.0.0:0";
+    let filters = [
+        ("valve_master.reply.servers", 1),
+        ("valve_master.reply.servers != 10.0.0.0/8", 1),
+        ("valve_master.reply.servers == 10.0.0.0/8", 0),
+        ("not valve_master.reply.servers != 10.0.0.0/8", 1),
+    ];
+    select(script, &Setting::udp(27010), &filters);
+}
