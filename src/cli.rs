@@ -127,7 +127,7 @@ fn with_one_tip(mut error: clap::Error) -> clap::Error {
 /// has them.
 const ONLY_COMPLETE: [&str; 4] = ["probe", "record", "serve", "view"];
 
-/// Reads a command line without a command: if a file is in its place, that is summarized.
+/// Reads a command line without a command: if a file is in its place, or `-` for standard input, that is summarized.
 ///
 /// # Errors
 /// There is no such file, or the options are not those of `summary`.
@@ -140,7 +140,7 @@ fn of_files(mut args: Vec<OsString>, mut error: clap::Error) -> Result<Cli, clap
     if !is_unknown {
         return Err(error);
     }
-    if !Path::new(first).exists() {
+    if first != "-" && !Path::new(first).exists() {
         let hint = if ONLY_COMPLETE.iter().any(|name| *first == **name) {
             error.remove(ContextKind::SuggestedSubcommand);
             "it is not in this build, which only reads files: use one for Linux or macOS"

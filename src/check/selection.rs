@@ -82,15 +82,21 @@ pub fn rule(name: &str) -> Result<&'static Rule, String> {
 
 /// The rules that one word on the command line selects.
 #[derive(Clone, Debug)]
-pub struct Rules(pub Vec<&'static Rule>);
+pub struct Rules {
+    /// The word.
+    pub word: String,
+    /// The rules.
+    pub all: Vec<&'static Rule>,
+}
 
 impl FromStr for Rules {
     type Err = String;
 
     /// By a code or the beginning of one, or by a name: several protocols have rules of one name.
     fn from_str(word: &str) -> Result<Rules, String> {
-        let meant = catalogue::rules_meant(word.trim());
-        if meant.is_empty() { Err(unknown(word)) } else { Ok(Rules(meant)) }
+        let word = word.trim();
+        let all = catalogue::rules_meant(word);
+        if all.is_empty() { Err(unknown(word)) } else { Ok(Rules { word: word.to_owned(), all }) }
     }
 }
 

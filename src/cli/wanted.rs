@@ -66,18 +66,23 @@ impl FilterArgs {
         let filters = self.display_filter.iter().map(|filter| format!("-Y '{}'", escaped(filter)));
         let mut typed = Vec::from_iter(filters);
         typed.extend(self.host.iter().map(|host| format!("--host {host}")));
-        let flows = Vec::from_iter(self.flow.iter().map(u32::to_string));
-        for (option, values) in
-            [("--flow", &flows), ("--protocol", &self.protocol), ("--message", &self.message)]
-        {
-            typed.extend((!values.is_empty()).then(|| format!("{option} {}", values.join(","))));
+        for (name, values) in self.names() {
+            typed.extend((!values.is_empty()).then(|| format!("--{name} {}", values.join(","))));
         }
-        // A prefix stands for very many codes.
-        typed.extend((!self.rule.is_empty()).then(|| "--rule".to_owned()));
         for (option, time) in [("--from", &self.from), ("--to", &self.to)] {
             typed.extend(time.iter().map(|time| format!("{option} {}", escaped(time))));
         }
         Some(typed.join(" ")).filter(|typed| !typed.is_empty())
+    }
+
+    /// The options that name values of an attribute, which have the attribute's name.
+    fn names(&self) -> [(&'static str, Vec<String>); 4] {
+        [
+            ("flow", self.flow.iter().map(u32::to_string).collect()),
+            ("protocol", self.protocol.clone()),
+            ("message", self.message.clone()),
+            ("rule", self.rule.iter().map(|rules| rules.word.clone()).collect()),
+        ]
     }
 
     /// The conjunction of all options, without `--host` if not `with_host`.
@@ -85,9 +90,6 @@ impl FilterArgs {
     /// # Errors
     /// A filter is invalid.
     pub fn filter(&self, with_host: bool) -> Result<Option<Filter>, String> {
-        let flows: Vec<_> = self.flow.iter().map(u32::to_string).collect();
-        let rules = self.rule.iter().flat_map(|rules| &rules.0);
-        let rules: Vec<_> = rules.map(|rule| rule.code.to_string()).collect();
         let typed = self
             .display_filter
             .iter()
@@ -96,14 +98,9 @@ impl FilterArgs {
         for host in self.host.iter().filter(|_| with_host) {
             filters.push(read(&format!("host == \"{host}\""))?);
         }
-        for (name, values) in [
-            ("flow", &flows),
-            ("protocol", &self.protocol),
-            ("message", &self.message),
-            ("rule", &rules),
-        ] {
+        for (name, values) in self.names() {
             if !values.is_empty() {
-                filters.push(filter(name, values)?);
+                filters.push(filter(name, &values)?);
             }
         }
         for (comparison, time) in [(">=", &self.from), ("<=", &self.to)] {
@@ -115,8 +112,9 @@ impl FilterArgs {
     }
 }
 
+/// The filter that an option stands for. An error does not show it, because nobody typed it.
 fn read(source: &str) -> Result<Filter, String> {
-    source.parse().map_err(|error: FilterError| error.to_string())
+    source.parse().map_err(|error: FilterError| error.explained())
 }
 
 /// A filter for an attribute that has one of these values.

@@ -190,7 +190,7 @@ fn selection(
     let chosen = selection_of(&args.input.wanted, config, err)?;
     let mut ignores = chosen.ignores;
     let [select, ignored, require] = [&args.select, &args.ignore, &args.require]
-        .map(|named| Vec::from_iter(named.iter().flat_map(|rules| rules.0.iter().copied())));
+        .map(|named| Vec::from_iter(named.iter().flat_map(|rules| rules.all.iter().copied())));
     ignores.retain(|code| !select.iter().any(|rule| rule.code == code));
     ignores.extend(ignored.into_iter().map(|rule| Ignore { rule, host: None }));
     let require = if require.is_empty() { config.require.clone() } else { require };

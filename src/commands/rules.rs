@@ -54,7 +54,7 @@ fn coverage_of_specifications(format: ListFormat, out: &mut dyn Write) -> Result
 
 /// The rules that were named, each once, in the order of their codes; `None` where none was.
 fn chosen(named: &[check::Rules]) -> Option<Vec<&'static Rule>> {
-    let mut rules = Vec::from_iter(named.iter().flat_map(|named| named.0.iter().copied()));
+    let mut rules = Vec::from_iter(named.iter().flat_map(|named| named.all.iter().copied()));
     rules.sort_by_key(|rule| rule.code);
     rules.dedup_by_key(|rule| rule.code);
     Some(rules).filter(|rules| !rules.is_empty())

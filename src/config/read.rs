@@ -28,7 +28,7 @@ pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config,
     }
     if let Some(value) = root.take("require") {
         let required = each(value, |value| value.parsed(str::parse::<Rules>))?;
-        config.require = required.into_iter().flat_map(|rules| rules.0).collect();
+        config.require = required.into_iter().flat_map(|rules| rules.all).collect();
     }
     if let Some(value) = root.take("decode-as") {
         config.decode_as = each(value, |value| value.parsed(str::parse))?;

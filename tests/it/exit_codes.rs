@@ -90,6 +90,10 @@ fn two_for_a_wrong_command_line() {
     }
     let misspelt = gamewire(["check", "--fail-onn", "note", "a.pcap"]);
     unusable_in_a_line(&misspelt, "a similar argument exists: '--fail-on'; try '--help'");
+    let unknown = gamewire(["dissect", "--message", "info_respons", "a.pcap"]);
+    let says = "there is no message `info_respons`; did you mean `info_response`";
+    unusable_in_a_line(&unknown, says);
+    assert!(!unknown.err.contains(['|', '^']), "a filter that nobody typed: {}", unknown.err);
     unusable_in_a_line(
         &gamewire(["check", "--acr-key", "6b", "a.pcap"]),
         "invalid --acr-key: write it as",

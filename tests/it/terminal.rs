@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -139,9 +139,9 @@ fn each_file_without_a_match_is_named() {
 
 #[test]
 fn other_options_that_select_messages_are_named_too() {
-    let args = ["--host", "192.0.2.1", "--message", "rules_request", "--rule", "A2S030"];
+    let args = ["--host", "192.0.2.1", "--message", "rules_request", "--rule", "A2S03,VM"];
     let run = gamewire([&["dissect", "--no-config", SAMPLE], &args[..]].concat());
-    assert_eq!(run.err, note("--host 192.0.2.1 --message rules_request --rule"));
+    assert_eq!(run.err, note("--host 192.0.2.1 --message rules_request --rule A2S03,VM"));
 }
 
 #[test]
@@ -169,6 +169,22 @@ fn a_file_in_place_of_a_command_is_summarized() {
     assert_eq!(summary.err, "", "who knows the command needs no hint");
     let run = gamewire([SAMPLE, "samples/a2s-quirks.pcap", "--format", "json", "--no-config"]);
     assert_eq!((run.code, run.out.lines().count()), (0, 2));
+}
+
+#[test]
+fn standard_input_without_a_command_is_summarized() {
+    let read = |args: &[&str]| {
+        let ran = Command::new(env!("CARGO_BIN_EXE_gamewire"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(args)
+            .arg("--no-config")
+            .stdin(File::open(SAMPLE).expect("a sample"))
+            .output()
+            .expect("it runs");
+        (ran.status.code(), String::from_utf8_lossy(&ran.stdout).into_owned())
+    };
+    assert_eq!(read(&["-"]), read(&["summary", "-"]));
+    assert_eq!(read(&["-"]).0, Some(0));
 }
 
 #[test]
