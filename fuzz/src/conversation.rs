@@ -287,7 +287,7 @@ fn payload<'a>(
         bytes,
         pieces,
         inflated: false,
-        headers: 0,
+        unlisted: 0,
         frame,
         time,
         side,

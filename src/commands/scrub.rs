@@ -219,8 +219,8 @@ impl<'a> Copy<'a> {
             }
         }
         self.written.late += u64::from(is_late);
-        if payload.headers > 0 {
-            self.queue.chunks(payload.pieces, payload.headers);
+        if payload.unlisted > 0 {
+            self.queue.chunks(payload.pieces, payload.unlisted);
         }
     }
 

@@ -29,12 +29,12 @@ pub struct FlowDetail {
 
 impl FlowDetail {
     /// Counts packets of one side, with this many payload bytes in total.
-    pub(super) fn count(&mut self, side: Side, packets: u64, bytes: usize) {
+    pub(super) fn count(&mut self, side: Side, packets: u64, bytes: u64) {
         if side == Side::Second {
             self.packets += packets;
         }
         let all = &mut self.bytes[side.index()];
-        *all = all.saturating_add(bytes as u64);
+        *all = all.saturating_add(bytes);
     }
 
     /// A response came this many nanoseconds after its request.

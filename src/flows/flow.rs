@@ -249,7 +249,7 @@ impl FlowMut<'_> {
     /// Counts packets of one side, with this many payload bytes in total. Returns for how many
     /// nanoseconds the flow was silent before.
     #[inline]
-    pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) -> u64 {
+    pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: u64) -> u64 {
         self.details.change(self.at, |detail| detail.count(side, packets, bytes));
         self.packets += packets;
         self.touch(side, time)

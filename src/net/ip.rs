@@ -119,6 +119,7 @@ impl<'a> Walk<'a> {
         }
         let missing = u32::try_from(announced.saturating_sub(rest.len())).unwrap_or(u32::MAX);
         let snapped = self.cut > 0;
+        let missing = if snapped { missing.min(self.cut) } else { missing };
         let note = (!snapped).then_some(Malformed { layer, what: BEYOND });
         IpPayload { missing, snapped, note, ..whole }
     }

@@ -95,7 +95,8 @@ pub struct TransportPayload<'a> {
     pub bytes: &'a [u8],
     /// Their offset in the bytes that were decoded: the packet, or the reassembled datagram.
     pub offset: u32,
-    /// The announced length; more than the length of `bytes` if some are missing.
+    /// The announced length; more than the length of `bytes` if some are missing. Of a packet that the
+    /// capture cut, no more than it had room for.
     pub announced: u32,
     /// Bytes are missing because the capture cut the packet.
     pub snapped: bool,
@@ -105,6 +106,21 @@ impl TransportPayload<'_> {
     /// No announced bytes are missing.
     pub fn is_whole(&self) -> bool {
         usize::try_from(self.announced).is_ok_and(|announced| announced <= self.bytes.len())
+    }
+
+    /// How many bytes the capture cut off. Others that are missing were never sent.
+    pub fn cut_off(&self) -> u32 {
+        let missing = self.announced.saturating_sub(self.recorded());
+        if self.snapped { missing } else { 0 }
+    }
+
+    /// The number of bytes that were sent.
+    pub fn sent(&self) -> u32 {
+        self.recorded().saturating_add(self.cut_off())
+    }
+
+    fn recorded(&self) -> u32 {
+        u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
     }
 }
 

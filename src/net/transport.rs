@@ -59,6 +59,7 @@ impl<'a> Walk<'a> {
             layer: Layer::Udp,
             what: "its length reaches beyond the IP packet",
         });
+        let missing = if carried.snapped { missing.min(carried.missing) } else { missing };
         (self.payload(rest, missing, carried.snapped), carried.note.or(beyond))
     }
 
@@ -149,6 +150,25 @@ mod tests {
         assert_eq!(datagram.payload.announced as usize, QUERY.len());
         assert!(datagram.payload.snapped);
         assert_eq!(datagram.note, None);
+    }
+
+    /// What headers say beyond what the packet had room for was never sent.
+    #[test]
+    fn a_truncated_datagram_is_as_long_as_it_was_sent() {
+        let sent = |packet: &[u8], recorded: usize, length: usize| {
+            let datagram = datagram(decode(LinkType::RAW, &packet[..recorded], length as u32));
+            assert!(datagram.payload.snapped && !datagram.payload.is_whole());
+            datagram.payload.sent() as usize
+        };
+        let packet = ipv4(17, &query());
+        assert_eq!(sent(&packet, 32, packet.len()), QUERY.len());
+        assert_eq!(sent(&packet, 32, packet.len() + 6), QUERY.len(), "after a trailer");
+        assert_eq!(sent(&with_length(u16::MAX), 32, packet.len()), QUERY.len());
+        let mut packet = with_length(u16::MAX);
+        packet[2..4].copy_from_slice(&u16::MAX.to_be_bytes());
+        assert_eq!(sent(&packet, 32, packet.len()), QUERY.len());
+        let whole = with_length(1000);
+        assert_eq!(datagram(uncut(&whole)).payload.sent() as usize, QUERY.len());
     }
 
     #[test]

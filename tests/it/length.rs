@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use captures::exchange::Setting;
 use serde_json::Value;
+
+use crate::support::gamewire;
+use crate::support::project::Project;
 
 /// The payload lengths of all unfragmented UDP packets over IPv4 in a little-endian pcap file, by packet
 /// number.
@@ -69,4 +73,33 @@ fn the_length_is_the_sum_of_all_packets() {
         messages > 500 && joined >= 10,
         "{messages} messages, {joined} of them in several packets"
     );
+}
+
+/// A response of 217 bytes in one packet, and one of three whose middle was not recorded in full.
+const CUT: &str = "
+    0.00 c > s  FFFFFFFF 55 FFFFFFFF
+    0.02 s > c  FFFFFFFF 41 4BA1D522
+    0.04 c > s  FFFFFFFF 55 4BA1D522
+    0.06 s > c  snap=60 FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5 01 'b'*188 00 03000000 f32:1.5
+    0.08 c > s  FFFFFFFF 56 4BA1D522
+    0.10 s > c  FEFFFFFF 07000000 03 00 1400 FFFFFFFF 45 0100 'a' 00
+    0.11 s > c  snap=60 FEFFFFFF 07000000 03 01 1400 'b'*300
+    0.12 s > c  FEFFFFFF 07000000 03 02 1400 'c' 00";
+
+/// What the snap length cut off was sent all the same.
+#[test]
+fn the_length_of_a_message_that_was_cut_is_that_which_was_sent() {
+    let (_project, file) = Project::of_script(CUT, &Setting::udp(27015));
+    let run = |args: &[&str]| gamewire(args.iter().copied().chain(["--no-config", &file])).out;
+    let rows = run(&["dissect", "--format", "ndjson", "--fields", "message,length"]);
+    let rows: Vec<Value> = rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lengths = Vec::from_iter(rows.iter().map(|row| row["length"].as_u64().unwrap()));
+    let split = (12 + 9) + (12 + 300) + (12 + 2);
+    assert_eq!(lengths, [9, 9, 9, 217, 9, split], "{rows:?}");
+    let longer = run(&["dissect", "-Y", "length > 100B"]);
+    assert_eq!(longer.matches("_response").count(), 2, "{longer}");
+    let summary: Value = serde_json::from_str(&run(&["summary", "--format", "json"])).unwrap();
+    assert_eq!(summary["servers"][0]["largest"], split, "{summary}");
+    let flow: Value = serde_json::from_str(&run(&["flows", "--format", "json"])).unwrap();
+    assert_eq!((&flow["bytes_a"], &flow["bytes_b"]), (&27.into(), &(9 + 217 + split).into()));
 }

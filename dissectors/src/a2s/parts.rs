@@ -173,7 +173,7 @@ fn whole<S: Sink>(
     let used = cx.conversation.done().is_some_and(|done| done.has(set.side, joined.id));
     rules::split_id_unique(!used, joined.id, sink);
 
-    let sent = set.parts().iter().map(PartSpan::length).sum();
+    let sent = set.parts().iter().map(PartSpan::sent).sum();
     let payload = Payload { lost: set.is_lost(), ..last.joined(&joined.buffer, sent) };
     let kind = emit(cx, &shape, &joined, reason, payload, sink);
     cx.conversation.remember(&set, joined.id, layout, kind);

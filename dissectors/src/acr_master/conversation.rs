@@ -130,7 +130,7 @@ pub(super) fn http<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S
     };
     append(0, chunks.start());
     chunks.for_each(|(from, to)| append(from, to));
-    response(cx, &payload.joined(&joined, payload.bytes.len()), coded, sink);
+    response(cx, &payload.joined(&joined, payload.sent()), coded, sink);
 }
 
 fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {

@@ -300,7 +300,7 @@ fn join<S: Sink>(
 ) {
     let mut joined = Buffer::for_parts_of(&response.buffer);
     let mut ends = Vec::with_capacity(order.len());
-    let mut lost = false;
+    let (mut lost, mut sent) = (false, 0);
     let (mut closed, mut last) = (None, 0);
     for &at in order {
         let (Some(part), Some(held)) = (response.parts().get(at), response.more.held.get(at))
@@ -310,6 +310,7 @@ fn join<S: Sink>(
         joined.append_part(&response.buffer, part, 0);
         ends.push(joined.bytes.len());
         lost |= part.lost;
+        sent += part.sent();
         last = held.last;
         if held.closed && closed.is_none() {
             closed = Some(held.last);
@@ -325,7 +326,7 @@ fn join<S: Sink>(
     }
     latest.push(done);
     response.release(cx.budget);
-    let payload = Payload { lost, ..payload.joined(&joined, joined.bytes.len()) };
+    let payload = Payload { lost, ..payload.joined(&joined, sent) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
     let inside = closed.filter(|closed| *closed < last);
     let words = decode::joined(payload.bytes, &ends, inside.is_none(), sink);

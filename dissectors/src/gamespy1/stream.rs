@@ -400,7 +400,7 @@ mod tests {
             bytes,
             pieces: &[],
             inflated: false,
-            headers: 0,
+            unlisted: 0,
             frame: 1,
             time: Time(0),
             side: Side::First,

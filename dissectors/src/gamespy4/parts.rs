@@ -83,7 +83,7 @@ fn take_apart<S: Sink>(
         let latest = response.iter().max().copied().unwrap_or_default();
         let Some(latest) = open.part(latest) else { continue };
         let lost = response.iter().any(|&at| open.part(at).is_some_and(|part| part.lost));
-        let sent = response.iter().map(|&at| open.bytes(at).len()).sum();
+        let sent = response.iter().filter_map(|&at| Some(open.part(at)?.sent())).sum();
         let payload = open.payload(cx.flow, latest, &[]);
         let payload = Payload { lost, ..payload.joined(&joined, sent) };
         // Packets may be inconsistent because they belong to several responses.

@@ -24,24 +24,24 @@ impl<'a> Payload<'a> {
     }
 
     /// The number of bytes that were sent: of decompressed messages the compressed ones, of parts
-    /// with their headers.
+    /// with their headers, and with what the snap length cut off.
     pub fn sent(&self) -> u64 {
         let listed = match self.pieces {
             [] => self.bytes.len() as u64,
             pieces => recorded(pieces),
         };
-        listed + u64::from(self.headers)
+        listed + u64::from(self.unlisted)
     }
 
     /// A payload joined from datagrams, or parts of a stream, with this many bytes in total.
     #[must_use]
-    pub fn joined<'b>(&self, joined: &'b Buffer, sent: usize) -> Payload<'b>
+    pub fn joined<'b>(&self, joined: &'b Buffer, sent: u64) -> Payload<'b>
     where
         'a: 'b,
     {
         let Buffer { bytes, pieces, .. } = joined;
-        let headers = (sent as u64).saturating_sub(recorded(pieces)) as u32;
-        Payload { bytes, pieces, headers, ..*self }
+        let unlisted = sent.saturating_sub(recorded(pieces)) as u32;
+        Payload { bytes, pieces, unlisted, ..*self }
     }
 
     /// Collects the packets that carried it, in increasing order and without duplicates.

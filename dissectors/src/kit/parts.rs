@@ -9,6 +9,8 @@ pub struct PartSpan {
     end: u32,
     pieces_start: u32,
     pieces_end: u32,
+    /// Bytes of the datagram that the snap length cut off.
+    pub unlisted: u32,
     /// The packet that completed the datagram.
     pub frame: u64,
     /// That packet's time.
@@ -18,9 +20,9 @@ pub struct PartSpan {
 }
 
 impl PartSpan {
-    /// Its number of bytes.
-    pub fn length(&self) -> usize {
-        self.end.saturating_sub(self.start) as usize
+    /// Its number of bytes as sent.
+    pub fn sent(&self) -> u64 {
+        u64::from(self.end.saturating_sub(self.start)) + u64::from(self.unlisted)
     }
 }
 
@@ -55,6 +57,7 @@ impl Buffer {
             end: self.bytes.len() as u32,
             pieces_start,
             pieces_end: self.pieces.len() as u32,
+            unlisted: payload.unlisted,
             frame: payload.frame,
             time: payload.time,
             lost: payload.lost,

@@ -76,8 +76,9 @@ pub struct Payload<'a> {
     pub pieces: &'a [Piece],
     /// The bytes were decompressed: `pieces` does not map them one to one.
     pub inflated: bool,
-    /// Bytes of its packets that are not in `pieces`: headers of the parts that it was joined from.
-    pub headers: u32,
+    /// Bytes of its packets that `pieces` do not list: headers of the parts that it was joined from, and
+    /// what the snap length cut off.
+    pub unlisted: u32,
     /// The packet that completed it.
     pub frame: u64,
     /// That packet's time.

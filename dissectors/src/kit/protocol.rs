@@ -140,7 +140,7 @@ impl FlowFacts {
             bytes,
             pieces,
             inflated: false,
-            headers: 0,
+            unlisted: 0,
             frame: 0,
             time: Time(0),
             side,

@@ -430,7 +430,7 @@ mod tests {
             bytes,
             pieces: &[],
             inflated: false,
-            headers: 0,
+            unlisted: 0,
             frame: 1 + ms as u64,
             time: Time(ms * 1_000_000),
             side: Side::First,

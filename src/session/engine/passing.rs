@@ -56,7 +56,7 @@ impl PacketContext {
             hop_limit: datagram.ip.hop_limit,
             tags: datagram.ip.tags,
             identification,
-            length: payload.announced.max(payload.bytes.len() as u32),
+            length: payload.sent(),
             hash,
         };
         let datagram = DatagramEvent { headers, bytes: payload.bytes };

@@ -169,7 +169,7 @@ impl Shard {
             bytes,
             pieces: &[],
             inflated: false,
-            headers: 0,
+            unlisted: datagram.payload.cut_off(),
             frame: context.frame,
             time,
             side: Side::First,
@@ -512,7 +512,7 @@ pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<FlowKey> {
 /// Counts the packets of a message; see [`FlowMut::count`].
 fn count_packet(flow: &mut FlowMut<'_>, payload: &Payload<'_>) -> u64 {
     let packets = payload.pieces.len().max(1) as u64;
-    flow.count(payload.side, payload.time, packets, payload.bytes.len())
+    flow.count(payload.side, payload.time, packets, payload.sent())
 }
 
 /// Whether what a recording cut off from a datagram may hide more than its fields.

@@ -49,7 +49,7 @@ impl Shard {
                     return None;
                 }
                 if acknowledges(&stream.connection, side, segment) {
-                    flow.count(side, time, 1, segment.payload.bytes.len());
+                    flow.count(side, time, 1, segment.payload.sent().into());
                     return None;
                 }
             }
@@ -110,7 +110,7 @@ impl Shard {
             |connection, budget, reading| {
                 refused =
                     refuses.then(|| reading.flow.facts()).filter(|it| it.began && !it.seen[1]);
-                reading.flow.count(side, time, 1, length);
+                reading.flow.count(side, time, 1, segment.payload.sent().into());
                 let was_ignored = connection.is_ignored();
                 let frame = pieces.first().map_or(0, |piece| piece.frame);
                 let at = FrameRef { frame, time: time.0 };

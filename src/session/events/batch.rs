@@ -144,7 +144,7 @@ struct Decoded {
     side: Side,
     transport: Transport,
     inflated: bool,
-    headers: u32,
+    unlisted: u32,
     lost: bool,
     /// Bytes as sent.
     length: u64,
@@ -429,7 +429,7 @@ impl Batch {
             texts: append(&mut self.texts, tree.store),
             left_out: tree.left_out,
         });
-        let &Payload { inflated, headers, frame, time, side, transport, lost, .. } = payload;
+        let &Payload { inflated, unlisted, frame, time, side, transport, lost, .. } = payload;
         let listed = self.take_listed();
         self.push_record(Some(Decoded {
             message,
@@ -441,7 +441,7 @@ impl Batch {
             side,
             transport,
             inflated,
-            headers,
+            unlisted,
             lost,
             length: payload.sent(),
             reply: kept.reply.copied(),

@@ -48,8 +48,9 @@ impl<'b> DatagramEvent<'b> {
 
     /// The datagram in the form for rules and filters.
     pub fn payload(&self) -> Payload<'b> {
-        let DatagramHeaders { frame, time, from, to, .. } = self.headers;
-        let lost = self.is_cut();
-        Payload { frame, time, from, to, lost, ..NOWHERE.payload(Side::First, self.bytes, &[]) }
+        let DatagramHeaders { frame, time, from, to, length, .. } = self.headers;
+        let (lost, unlisted) = (self.is_cut(), length.saturating_sub(self.bytes.len() as u32));
+        let recorded = NOWHERE.payload(Side::First, self.bytes, &[]);
+        Payload { frame, time, from, to, lost, unlisted, ..recorded }
     }
 }

@@ -243,7 +243,7 @@ fn a_challenge_request_with_timestamp_0_differs_from_a_master_s_response() {
             bytes,
             pieces: &[],
             inflated: false,
-            headers: 0,
+            unlisted: 0,
             frame: 1,
             time: Time(0),
             side: Side::First,

@@ -155,7 +155,7 @@ mod tests {
             bytes: &[],
             pieces: &[],
             inflated: false,
-            headers: 0,
+            unlisted: 0,
             frame,
             time,
             side: Side::First,

@@ -52,8 +52,9 @@ impl<T> Unfinished<T> {
         part: &PartSpan,
         pieces: &'a [Piece],
     ) -> Payload<'a> {
-        let &PartSpan { frame, time, lost, .. } = part;
-        Payload { frame, time, lost, ..flow.payload(self.side, self.bytes_of(part), pieces) }
+        let &PartSpan { frame, time, lost, unlisted, .. } = part;
+        let recorded = flow.payload(self.side, self.bytes_of(part), pieces);
+        Payload { frame, time, lost, unlisted, ..recorded }
     }
 
     /// Frees the datagrams.

@@ -260,7 +260,7 @@ fn asked_within(most: usize, requests: impl Iterator<Item = (u32, i64)>) -> Vec<
             bytes,
             pieces: &[],
             inflated: false,
-            headers: 0,
+            unlisted: 0,
             frame,
             time: Time(time * 1_000_000),
             side: Side::First,

@@ -122,11 +122,11 @@ impl<'b> MessageEvent<'b> {
     /// Its bytes, if requested or if a finding is about them, and where they were recorded; with
     /// sender and time.
     pub fn payload(&self) -> Payload<'b> {
-        let &Decoded { inflated, headers, frame, time, transport, lost, .. } = self.decoded;
+        let &Decoded { inflated, unlisted, frame, time, transport, lost, .. } = self.decoded;
         let Decoded { side, bytes, pieces, .. } = *self.decoded;
         let (bytes, pieces) = (part(&self.batch.bytes, bytes), part(&self.batch.pieces, pieces));
         let whole = self.record.context.flow.payload(side, bytes, pieces);
-        Payload { inflated, headers, frame, time, transport, lost, ..whole }
+        Payload { inflated, unlisted, frame, time, transport, lost, ..whole }
     }
 
     /// Its fields, if requested.
