@@ -204,9 +204,7 @@ impl<'a> Copy<'a> {
         }
         if payload.inflated {
             self.written.compressed += 1;
-            for piece in payload.pieces {
-                self.queue.cut(piece.frame, piece.offset);
-            }
+            self.queue.cut_compressed(payload.pieces);
             return;
         }
         let Some(tree) = message.tree() else { return };

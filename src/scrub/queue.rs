@@ -261,8 +261,23 @@ impl PacketQueue {
         true
     }
 
+    /// The packets of a response end before its compressed bytes. Only the word that all such begin with stays,
+    /// because it shows where the headers end.
+    pub fn cut_compressed(&mut self, pieces: &[Piece]) {
+        const BZIP2: &[u8] = b"BZh9";
+        let mut word = BZIP2;
+        for piece in pieces {
+            let (here, after) = word.split_at(word.len().min(piece.length as usize));
+            if !here.is_empty() {
+                self.edit(piece, here);
+            }
+            self.cut(piece.frame, piece.offset + here.len() as u32);
+            word = after;
+        }
+    }
+
     /// The packet ends here.
-    pub fn cut(&mut self, frame: u64, offset: u32) {
+    fn cut(&mut self, frame: u64, offset: u32) {
         if let Some(part) = self.part_mut(frame, offset) {
             part.cut = Some(part.cut.map_or(offset, |cut| cut.min(offset)));
         }

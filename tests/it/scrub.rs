@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use crate::support::project::Project;
 use crate::support::{gamewire, samples, skip, small_recorded_captures};
+use captures::exchange::Setting;
 use serde_json::Value;
 
 /// A capture made of another one; removed when the test ends.
@@ -456,4 +458,51 @@ fn invalid_options_are_rejected() {
         let run = gamewire(["scrub", "--no-config"].iter().chain(&args));
         assert!(run.code == 2 && run.err.contains(why), "{args:?}: {}", run.err);
     }
+}
+
+/// A compressed list, ten lists of which a part is missing, and an info response.
+fn compressed_and_cut_short() -> String {
+    let data = "425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D";
+    let ask = |at: u32| {
+        format!(
+            "{at}.00 c > s  FFFFFFFF 56 FFFFFFFF\n{at}.02 s > c  FFFFFFFF 41 4BA1D522\n\
+             {at}.04 c > s  FFFFFFFF 56 4BA1D522\n"
+        )
+    };
+    let (first, second) = data.split_at(40);
+    let mut script = ask(0);
+    script += &format!("0.06 s > c  FEFFFFFF 01000080 02 00 E004 le32:18 217F1CC2 {first}\n");
+    script += &format!("0.07 s > c  FEFFFFFF 01000080 02 01 E004 {second}\n");
+    for nth in 1..=10 {
+        script += &ask(5 * nth);
+        let header = format!("FEFFFFFF le32:{} 03", 100 + nth);
+        let at = 5 * nth;
+        script += &format!("{at}.06 s > c  {header} 00 1400 FFFFFFFF 45 0100 'motd' 00\n");
+        script += &format!("{at}.07 s > c  {header} 01 1400 'abcdefghijkl'\n");
+    }
+    script += "80.0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n";
+    script += "80.02 s > c  FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00\n";
+    script + "end 90"
+}
+
+/// What is cut from a compressed response says nothing about others.
+#[test]
+fn a_compressed_response_hides_no_fault_of_others() {
+    let (_project, file) = Project::of_script(&compressed_and_cut_short(), &Setting::udp(27015));
+    let input = Path::new(&file);
+    let scrubbed = Scrubbed::of(input, "compressed", &[]);
+    assert!(scrubbed.1.contains("1 compressed response"), "{}", scrubbed.1);
+    let reports = [check(input), check(&scrubbed.0)];
+    for key in ["verdict", "messages", "answered"] {
+        assert_eq!(reports[0][key], reports[1][key], "{key}");
+    }
+    let [before, after] = reports.each_ref().map(rules);
+    for code in ["A2S042", "A2S043", "A2S052", "A2S053", "A2S054", "A2S061", "A2S062", "SEC004"] {
+        assert_eq!(before[code], after[code], "{code}");
+    }
+    assert_eq!(before["A2S043"], [1, 10, 0]);
+    assert_eq!((before["A2S046"], after["A2S046"]), ([1, 0, 0], [0, 0, 1]));
+    let diagnosed = |path: &Path| gamewire(["diagnose", "--no-config", path.to_str().unwrap()]);
+    assert_eq!((diagnosed(input).code, diagnosed(&scrubbed.0).code), (1, 1));
+    assert_eq!(answers(input), answers(&scrubbed.0));
 }

@@ -7,6 +7,7 @@ use super::counters::{CoarseTime, Count, Counters};
 use super::decode::{Counted, MessageSummary};
 use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use super::layout::message_byte_span;
+use super::messages as m;
 use super::observation::{Observation, Occasion};
 use super::overdue::{expire, give_up};
 use super::pending::{Notes, PendingRequest, Query};
@@ -14,7 +15,8 @@ use super::state::{Conversation, Known, UnmatchedList, between, issued};
 use super::values::values;
 use super::{A2s, rules};
 use crate::kit::{
-    Answer, Context, CrossFlowEvent, Evidence, Payload, Question, Read, Request, SeenMessage, Sink,
+    Answer, Context, CrossFlowEvent, Evidence, Message, Payload, Question, Read, Request,
+    SeenMessage, Sink,
 };
 
 /// The effect of a message on the conversation.
@@ -186,6 +188,52 @@ fn response<S: Sink>(
         remember(cx, summary.challenge, payload, server, sink);
     }
     expire(cx, payload.time, false, sink);
+}
+
+/// A whole response that cannot be read, because it is compressed. If the recording lost bytes of it, and a
+/// list request is the only one that waits, it is the list: returns the message byte, and the message.
+pub(super) fn unread<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) -> Option<(u8, &'static Message)> {
+    let asked = list_due(cx, payload).and_then(|(at, list)| {
+        let asked = answered(cx, at, ResponseKind::of(list.0), None, payload)?;
+        Some((asked, list))
+    });
+    let Some((asked, list)) = asked else {
+        cx.conversation.answered_somehow(payload.side, cx.settings.clock(payload.time));
+        return None;
+    };
+    cx.shared.waiting.remove(payload);
+    sink.answers(asked.reply(true));
+    serve(cx, ResponseKind::of(list.0), payload, sink);
+    cx.conversation.known |= Known::FOLLOWED;
+    rules::exchange(&Observation::Unread, payload.whole(), sink);
+    if asked.what.status == ChallengeStatus::Issued {
+        rules::own_challenge(payload.whole(), sink);
+        sink.serves(payload);
+    }
+    Some(list)
+}
+
+/// The place of the only request that waits for data, and the list that it asks for.
+fn list_due(
+    cx: &Context<'_, A2s>,
+    payload: &Payload<'_>,
+) -> Option<(usize, (u8, &'static Message))> {
+    let waits = |asked: &PendingRequest| {
+        let wants_data = !matches!(asked.what.kind, RequestKind::Challenge | RequestKind::Ping);
+        asked.mark.side != payload.side && asked.is_open() && wants_data
+    };
+    let requests = &cx.conversation.requests;
+    let at = requests.position(waits).filter(|_| payload.lost)?;
+    let list = match requests.get(at)?.what.kind {
+        RequestKind::Player => (b'D', &m::PLAYER_RESPONSE),
+        RequestKind::Rules => (b'E', &m::RULES_RESPONSE),
+        _ => return None,
+    };
+    (requests.latest(waits) == Some(at)).then_some((at, list))
 }
 
 /// Nanoseconds for which the number of an info is compared with those of lists.

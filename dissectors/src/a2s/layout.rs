@@ -135,6 +135,11 @@ pub(super) fn id(bytes: &[u8]) -> Option<u32> {
     bytes.get(4..).and_then(|bytes| bytes.first_chunk()).map(|id| u32::from_le_bytes(*id))
 }
 
+/// Whether these bytes begin a split packet, and its number is among them in every layout.
+pub(super) fn has_number(bytes: &[u8]) -> bool {
+    bytes.starts_with(&SPLIT) && bytes.len() >= Layout::Source.header()
+}
+
 /// Bit 31 of an ID: "if the most significant bit is 1, then the response was compressed".
 pub(super) const COMPRESSED: u32 = 0x8000_0000;
 

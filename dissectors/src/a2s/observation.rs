@@ -25,6 +25,8 @@ pub(super) enum Observation<'a> {
         guarded: bool,
         again: bool,
     },
+    /// A request was answered by bytes that were not recorded.
+    Unread,
     /// An info request got a second response in another form.
     Again { response: ResponseKind },
     /// A request was answered with another kind of response.

@@ -155,6 +155,12 @@ fn whole<S: Sink>(
     sink: &mut S,
 ) {
     let (shape, joined) = (set.shape(layout), set.join(layout, cx.shared.spare.joined()));
+    // Which packets came, and in which order, stands in their headers, wherever the recording cut them.
+    sink.evidence(cx.flow.evidence());
+    rules::split_complete(sink);
+    if shape.total > 1 {
+        rules::split_order(joined.in_order, sink);
+    }
     if set.is_lost() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
@@ -164,11 +170,18 @@ fn whole<S: Sink>(
     }
     check_packets(&shape, None, sink);
     check_whole(&shape, &joined, sink);
+    // What the layout was recognized by was recorded.
+    if matches!(reason, Reason::Header | Reason::Bzip2) {
+        sink.evidence(cx.flow.evidence());
+    }
     let before = cx.conversation.split_in(layout);
     if let Some(before) = before {
         rules::split_layout(layout, before, sink);
     } else {
         sink.cross_flow(CrossFlowEvent::Split(Name(layout.name()), &rules::A2S053), last.seen());
+    }
+    if set.is_lost() {
+        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
     let used = cx.conversation.done().is_some_and(|done| done.has(set.side, joined.id));
     rules::split_id_unique(!used, joined.id, sink);
@@ -219,15 +232,15 @@ fn emit<S: Sink>(
         Some(Ok(inflated)) => inflated,
         unread => {
             match unread {
-                Some(Err(why)) => {
-                    rules::bzip2_decodes(Some(why), Span::new(0, bytes.len()), sink);
-                }
+                Some(Err(_)) if payload.lost => rules::bzip2_lost(payload.whole(), sink),
+                Some(Err(why)) => rules::bzip2_decodes(Some(why), payload.whole(), sink),
                 _ => met(cx, sink),
             }
             let summary = decode::compressed(bytes, sink);
-            cx.conversation.answered_somehow(payload.side, cx.settings.clock(payload.time));
-            sink.end(summary.message, &payload);
-            return summary.kind;
+            let list = exchange::unread(cx, &payload, sink);
+            let (kind, message) = list.unwrap_or((summary.kind, summary.message));
+            sink.end(message, &payload);
+            return kind;
         }
     };
     let Inflated { bytes, more, after } = &*inflated;
@@ -294,10 +307,6 @@ fn check_packets<S: Sink>(shape: &SplitProperties, part: Option<usize>, sink: &m
 }
 
 fn check_whole<S: Sink>(shape: &SplitProperties, joined: &JoinedResponse, sink: &mut S) {
-    rules::split_complete(sink);
-    if shape.total > 1 {
-        rules::split_order(joined.in_order, sink);
-    }
     if shape.differs.is_none() {
         if let Some(size) = shape.size {
             rules::split_size_limit(size, sink);

@@ -70,6 +70,11 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
             }
             abuse::info_challenged(asked, response, at, sink);
         }
+        Observation::Unread => {
+            for rule in [&A2S061, &A2S062, &A2S065] {
+                sink.checked(rule, true, at, String::new);
+            }
+        }
         Observation::Again { response } => sink.noted(&A2S060, at, || {
             format!("{} follows as one more answer to the info request", response.name())
         }),

@@ -171,6 +171,11 @@ pub(in crate::a2s) fn bzip2_decodes<S: Sink>(failed: Option<&'static str>, at: S
     });
 }
 
+/// The recording lost bytes of the compressed data.
+pub(in crate::a2s) fn bzip2_lost<S: Sink>(at: Span, sink: &mut S) {
+    sink.checked(&A2S046, false, at, || "the capture does not hold all compressed data".to_owned());
+}
+
 rule! {
     /// Readers allocate by this number before they decompress.
     pub A2S047 "bzip2-size" { severity: Error, who: Server, needs: Message,
