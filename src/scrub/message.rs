@@ -1,6 +1,9 @@
 //! What becomes of the bytes of a message: the one place where it is decided which are kept. All
 //! others are replaced, also those of fields that say nothing about it, and those of no field.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use dissectors::Id;
 use dissectors::kit::{Kind, Node, Scrub, Treatment, TreeView};
 
@@ -20,6 +23,8 @@ pub struct Scrubber {
     leaves: Vec<Leaf>,
     /// The latest challenges whose responses are codes.
     challenges: Seen,
+    /// The names in the current message: what stands in it, and what each replaces.
+    names: HashMap<Box<[u8]>, Box<[u8]>>,
 }
 
 /// A field with bytes of its own: the first one, the one after the last, and its node. The node of
@@ -37,7 +42,8 @@ impl Scrubber {
     pub fn new(key: Key) -> Scrubber {
         let (texts, addresses) = (Texts::new(key.clone()), Addresses::new(key.clone()));
         let challenges = Seen::within(CHALLENGES);
-        Scrubber { key, texts, addresses, leaves: Vec::new(), challenges }
+        let (leaves, names) = (Vec::new(), HashMap::new());
+        Scrubber { key, texts, addresses, leaves, challenges, names }
     }
 
     /// What becomes of addresses.
@@ -49,6 +55,7 @@ impl Scrubber {
     pub fn message(&mut self, payload: &[u8], tree: TreeView<'_>) -> Vec<u8> {
         let mut leaves = std::mem::take(&mut self.leaves);
         find_leaves(payload.len(), tree, &mut leaves);
+        self.names.clear();
         let mut out = Vec::with_capacity(payload.len());
         for leaf in &leaves {
             // A field that overlaps another one.
@@ -87,11 +94,34 @@ impl Scrubber {
                 let key = leaf.key.and_then(|key| tree.nodes.get(key));
                 let key = key.map_or(&[][..], |key| tree.bytes(key, payload));
                 self.around(payload.get(leaf.start..start).unwrap_or_default(), out);
-                self.text(treatment(node, key, decoded), text, decoded, out);
+                let (treatment, start) = (treatment(node, key, decoded), out.len());
+                self.text(treatment, text, decoded, out);
+                if let Scrub::Key(_) = node.field.scrub {
+                    self.tell_apart(text, start, out);
+                }
                 self.around(payload.get(end..leaf.end).unwrap_or_default(), out);
             }
             Kind::Bytes => self.bytes(node, bytes, out),
             _ => self.number(node, bytes, out),
+        }
+    }
+
+    /// Replaces a name again, from `start` on, while another name of the message has become the same.
+    fn tell_apart(&mut self, name: &[u8], start: usize, out: &mut Vec<u8>) {
+        /// How often: few names may have room for few others.
+        const MOST: usize = 100;
+        for _ in 0..MOST {
+            let new: Box<[u8]> = out.get(start..).unwrap_or_default().into();
+            match self.names.entry(new) {
+                Entry::Occupied(same) if **same.get() != *name && **same.key() != *name => {
+                    out.truncate(start);
+                    self.texts.text(same.key(), out);
+                }
+                entry => {
+                    entry.or_insert_with(|| name.into());
+                    return;
+                }
+            }
         }
     }
 

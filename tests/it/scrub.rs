@@ -506,3 +506,19 @@ fn a_compressed_response_hides_no_fault_of_others() {
     assert_eq!((diagnosed(input).code, diagnosed(&scrubbed.0).code), (1, 1));
     assert_eq!(answers(input), answers(&scrubbed.0));
 }
+
+/// A few of very many names stay too much the same when they are replaced: what they become is no name of
+/// another one.
+#[test]
+fn different_names_of_a_message_stay_different() {
+    let names: String = (0..2000).map(|nth| format!("'r{nth:05}' 00 '1' 00 ")).collect();
+    let script = format!(
+        "0.00 c > s  FFFFFFFF 56 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
+         0.04 c > s  FFFFFFFF 56 4BA1D522\n0.06 s > c  FFFFFFFF 45 D007 {names}"
+    );
+    let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+    for key in ["names", "b", "c", "d"] {
+        let scrubbed = Scrubbed::of(Path::new(&file), key, &[]);
+        assert_eq!(rules(&check(&scrubbed.0))["A2S034"], [1, 0, 0], "{key}");
+    }
+}
