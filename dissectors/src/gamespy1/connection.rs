@@ -40,7 +40,7 @@ pub(super) struct MasterConnection {
     validated: Option<ClientValidate>,
     /// The form of the latest list request that is not answered yet.
     asked: Option<(Form, Mark)>,
-    /// The client asks for the list of a game whose clients need no validate.
+    /// The client asks for the list of a game whose clients send no correct code.
     is_exempt: bool,
     /// The side that synchronises its list with the other one's: it is a master, too.
     synchronises: Option<Side>,
@@ -110,8 +110,9 @@ impl MasterConnection {
     /// `began`: no validate can have been sent before the recording.
     fn is_refused(&self, began: bool) -> Option<Mark> {
         match (&self.validated, &self.asked) {
+            _ if self.is_exempt => None,
             (Some(ClientValidate { worth: ValidateResult::Wrong, mark, .. }), _) => Some(*mark),
-            (None, Some((_, mark))) if began && !self.is_exempt => Some(*mark),
+            (None, Some((_, mark))) if began => Some(*mark),
             _ => None,
         }
     }
@@ -201,18 +202,18 @@ pub(super) fn validate<S: Sink>(
     if !words.is_sound() {
         return;
     }
-    connection.is_exempt |= is_exempt(words);
+    connection.is_exempt |= words.is_exempt();
     if first {
         client_opens(payload, words, sink);
     }
     connection.enctype = words.enctype;
-    let Some(code) = words.validate else { return };
+    let Some(code) = words.code() else { return };
     let game = words.gamename.map(|game| game.value);
     let worth =
         connection.challenges.check(game, (code, words.enctype), payload.time, cx.settings, sink);
     let early = connection.challenges.is_empty() && !connection.master_spoke;
     let lost = payload.lost;
-    let wrong = worth == ValidateResult::Wrong && !lost;
+    let wrong = worth == ValidateResult::Wrong && !lost && !connection.is_exempt;
     connection.closing = wrong.then_some((CloseReason::BadValidate, payload.mark()));
     connection.validated = Some(ClientValidate {
         game: shared::name(game.unwrap_or_default()),
@@ -228,18 +229,13 @@ fn client_opens<S: Sink>(payload: &Payload<'_>, words: &TextProperties<'_>, sink
     let missing = [
         (words.gamename.is_none(), "gamename"),
         (!words.location, "location"),
-        (words.validate.is_none(), "validate"),
+        (words.code().is_none(), "validate"),
     ];
     let missing = missing.into_iter().find_map(|(missing, what)| missing.then_some(what));
-    match missing.filter(|_| is_exempt(words)) {
+    match missing.filter(|_| words.code().is_none() && words.is_exempt()) {
         Some(missing) => rules::client_exempt(missing, payload.whole(), sink),
         None => rules::client_opens(missing, payload.whole(), sink),
     }
-}
-
-/// Whether a client asks for a game that needs no validate.
-fn is_exempt(words: &TextProperties<'_>) -> bool {
-    words.validate.is_none() && words.gamename.is_some_and(|game| rules::is_exempt(game.value))
 }
 
 /// A master asks another one for its whole list.
@@ -261,7 +257,7 @@ pub(super) fn list_request<S: Sink>(
         other(cx, payload, sink);
         return;
     }
-    connection.is_exempt |= is_exempt(words);
+    connection.is_exempt |= words.is_exempt();
     if connection.client_speaks(payload, sink) && words.is_sound() {
         client_opens(payload, words, sink);
     }
@@ -321,8 +317,9 @@ pub(super) fn list_response<S: Sink>(
     connection.listed = complete != Some(false);
     let worth = connection.validated.as_ref().map(|validated| validated.worth);
     let grant = match worth {
-        None => Some(PriorValidate::Missing).filter(|_| !connection.is_exempt),
         Some(ValidateResult::Right) => Some(PriorValidate::Right),
+        _ if connection.is_exempt => None,
+        None => Some(PriorValidate::Missing),
         Some(ValidateResult::Wrong) => Some(PriorValidate::Wrong),
         Some(ValidateResult::Unknown) => None,
     };

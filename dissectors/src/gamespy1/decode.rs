@@ -133,7 +133,7 @@ pub(super) fn message<S: Sink>(
     if let Some(challenge) = words.secure {
         rules::secure_string(challenge, sink);
     }
-    if let Some(code) = words.validate {
+    if let Some(code) = words.code() {
         rules::validate_string(code, sink);
     }
 }

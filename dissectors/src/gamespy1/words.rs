@@ -152,6 +152,11 @@ impl Numbering {
     }
 }
 
+/// Whether the document exempts a game from the challenge: its clients send no correct code.
+fn is_exempt(game: &[u8]) -> bool {
+    game.eq_ignore_ascii_case(b"deusex")
+}
+
 /// The properties of a text, found before it is decoded.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TextProperties<'a> {
@@ -284,6 +289,16 @@ impl<'a> TextProperties<'a> {
     fn stands_after(&mut self, at: Span) {
         let start = self.after.map_or(at.start, |after| after.start);
         self.after = Some(Span { start, end: at.end });
+    }
+
+    /// Whether a client asks for the list of a game whose clients send no correct code.
+    pub(super) fn is_exempt(&self) -> bool {
+        self.heartbeat.is_none() && self.gamename.is_some_and(|game| is_exempt(game.value))
+    }
+
+    /// The response to a challenge. An empty one is none, where none is needed.
+    pub(super) fn code(&self) -> Option<Read<&'a [u8]>> {
+        self.validate.filter(|code| !code.value.is_empty() || !self.is_exempt())
     }
 
     /// Whether it is one of several parts of a response.

@@ -59,12 +59,7 @@ pub(in crate::gamespy1) fn client_opens<S: Sink>(
     });
 }
 
-/// Whether the document exempts a game from the challenge: its clients send no validate.
-pub(in crate::gamespy1) fn is_exempt(game: &[u8]) -> bool {
-    game.eq_ignore_ascii_case(b"deusex")
-}
-
-/// The same for a client of a game that is exempt.
+/// The same for a client of a game that the document exempts.
 pub(in crate::gamespy1) fn client_exempt<S: Sink>(missing: &'static str, at: Span, sink: &mut S) {
     sink.noted(&GS1011, at, || {
         format!("the client's first words lack {missing}: this game's clients do not validate")

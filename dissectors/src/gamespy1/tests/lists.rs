@@ -136,6 +136,26 @@ fn lists_require_a_valid_code() {
     assert_eq!(listed(&[PROOF, &request], list).codes(), ["GS1013"]);
 }
 
+/// The document names Deus Ex among the games whose clients send no correct code: they may leave it out, or
+/// leave it empty, and get their list all the same.
+#[test]
+fn clients_of_exempt_games_need_no_code() {
+    let list = br"\ip\1.2.3.4:7778\final\";
+    let (proof, request) = (PROOF.replace("ut", "deusex"), LIST.replace("ut", "deusex"));
+    let none = proof.replace(r"\validate\3JOdDFU5", "");
+    let empty = proof.replace("3JOdDFU5", "");
+    for words in [none, empty] {
+        let lab = listed(&[&words, &request], list);
+        assert_eq!(lab.codes(), ["(GS1011)"], "{words}");
+        assert!(lab.details()[0].contains("lack validate"), "{words}");
+        assert_eq!(lab.counts(&rules::GS1014).passed, 0);
+    }
+    let short = proof.replace("3JOdDFU5", "3JOd");
+    assert_eq!(listed(&[&short, &request], list).codes(), ["GS1004"], "a code that is none");
+    let other = PROOF.replace("3JOdDFU5", "");
+    assert_eq!(listed(&[&other, LIST], list).codes(), ["GS1004", "GS1014"], "of another game");
+}
+
 #[test]
 fn faults_of_the_challenge_are_not_faults_of_the_list() {
     let mut lab = Lab::new();
