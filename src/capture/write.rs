@@ -9,6 +9,9 @@ use super::Packet;
 /// lasted until then.
 pub const END: [u8; 20] = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 253, 0x79, 0xEE, 0, 0, 0, 0, 0, 0, 0, 0];
 
+/// The second of the earliest time that a packet has.
+const EARLIEST: i64 = i64::MIN.div_euclid(1_000_000_000);
+
 /// Adds a block: its type, its length, its body, its length again.
 pub fn block(number: u32, body: &[u8], out: &mut Vec<u8>) {
     let padding = body.len().next_multiple_of(4) - body.len();
@@ -35,13 +38,23 @@ pub fn section(out: &mut Vec<u8>) {
     block(0x0A0D_0D0A, &body, out);
 }
 
-/// Adds the description of an interface, whose times have this many digits of a second.
-pub fn interface(name: Option<&str>, link: u16, snaplen: u32, digits: u8, out: &mut Vec<u8>) {
+/// Adds the description of an interface, whose times have this many digits of a second, and count from `epoch`
+/// in seconds since 1970.
+pub fn interface(
+    name: Option<&str>,
+    link: u16,
+    snaplen: u32,
+    (digits, epoch): (u8, i64),
+    out: &mut Vec<u8>,
+) {
     let mut body = [&link.to_le_bytes()[..], &[0, 0], &snaplen.to_le_bytes()].concat();
     if let Some(name) = name {
         option(2, name.as_bytes(), &mut body);
     }
     option(9, &[digits], &mut body);
+    if epoch != 0 {
+        option(14, &epoch.to_le_bytes(), &mut body);
+    }
     option(0, &[], &mut body);
     block(1, &body, out);
 }
@@ -58,8 +71,9 @@ fn statistics(number: u32, time: [u32; 2], drops: u64, out: &mut Vec<u8>) {
 /// Writes packets of other captures into one pcapng file.
 pub struct PcapNgWriter<W> {
     out: W,
-    /// The numbers of interfaces: by file, interface, link type and digits of a second.
-    interfaces: HashMap<(u32, u32, u16, u8), u32>,
+    /// The numbers of interfaces: by file, interface, link type, digits of a second, and what their times count
+    /// from.
+    interfaces: HashMap<(u32, u32, u16, u8, i64), u32>,
     buffer: Vec<u8>,
 }
 
@@ -76,8 +90,7 @@ impl<W: Write> PcapNgWriter<W> {
     }
 
     /// Writes a packet, the name of the interface that recorded it, and its comments. `file`
-    /// distinguishes the captures of packets. A time before 1970, which the format does not
-    /// support, becomes 0.
+    /// distinguishes the captures of packets.
     ///
     /// # Errors
     /// Those of the output.
@@ -128,16 +141,19 @@ impl<W: Write> PcapNgWriter<W> {
     }
 
     /// The number of a packet's interface, whose description is added to the buffer if it is new,
-    /// and the packet's time.
+    /// and the packet's time. Times are not negative: those before 1970 belong to an interface of their own,
+    /// whose times count from an earlier second.
     fn interface(&mut self, packet: &Packet<'_>, file: u32, name: Option<&str>) -> (u32, [u32; 2]) {
         let digits = if packet.digits > 6 { 9 } else { 6 };
         let next = self.interfaces.len() as u32;
-        let key = (file, packet.interface, packet.link.0, digits);
+        let epoch = if packet.time < 0 { EARLIEST } else { 0 };
+        let key = (file, packet.interface, packet.link.0, digits, epoch);
         let number = *self.interfaces.entry(key).or_insert(next);
         if number == next {
-            interface(name, packet.link.0, 0, digits, &mut self.buffer);
+            interface(name, packet.link.0, 0, (digits, epoch), &mut self.buffer);
         }
-        let ticks = packet.time.max(0).div_euclid(if digits == 9 { 1 } else { 1000 }) as u64;
+        let since = i128::from(packet.time) - i128::from(epoch) * 1_000_000_000;
+        let ticks = (since / if digits == 9 { 1 } else { 1000 }) as u64;
         (number, [(ticks >> 32) as u32, ticks as u32])
     }
 
@@ -168,9 +184,12 @@ mod tests {
         };
         let comments = ["one".to_owned(), "two\nlines".to_owned()];
         let packets = [
-            (packet(0, 1, 1_795_000_000_123_456_000, &b"abc"[..]), Some("eth0"), &comments[..]),
-            (packet(1, 101, 1_795_000_000_123_456_789, b"abcd"), None, &[]),
+            (packet(1, 101, i64::MIN, &b"ab"[..]), None, &[][..]),
             (packet(0, 1, -1000, b""), Some("eth0"), &comments[..1]),
+            (packet(1, 101, -1, b"abc"), None, &[]),
+            (packet(0, 1, 0, b"a"), Some("eth0"), &[]),
+            (packet(0, 1, 1_795_000_000_123_456_000, b"abc"), Some("eth0"), &comments),
+            (packet(1, 101, 1_795_000_000_123_456_789, b"abcd"), None, &[]),
         ];
         for (packet, name, comments) in &packets {
             writer.packet(packet, 0, *name, comments).unwrap();
@@ -180,13 +199,10 @@ mod tests {
         for (packet, name, comments) in &packets {
             let Some(Event::Packet(it)) = read.next() else { panic!("a packet") };
             assert_eq!((it.data, it.link, it.original_length), (packet.data, packet.link, 9));
-            if packet.time >= 0 {
-                assert_eq!(it.time, packet.time);
-            }
+            assert_eq!(it.time, packet.time);
             assert_eq!(read.interface_name(), *name);
             assert_eq!(read.comments(), *comments);
         }
-        // The times of the packets are out of order.
-        assert!(!matches!(read.next(), Some(Event::Packet(_))));
+        assert!(read.next().is_none());
     }
 }
