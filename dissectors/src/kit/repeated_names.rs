@@ -2,8 +2,9 @@
 
 use crate::kit::{Read, Span, scan};
 
-/// Finds the first name that occurs twice in a list of rules. For each name, a part of its hash and
-/// its position are kept; if two parts are equal, the names are compared.
+/// Finds the names that occur more than once in a list of rules. For each name, a part of its hash and
+/// its position are kept; if two parts are equal, the names are compared. Once one has come again, or there
+/// are very many, all are sorted at the end.
 pub(crate) struct SeenNames<'a> {
     /// The list.
     bytes: &'a [u8],
@@ -12,7 +13,8 @@ pub(crate) struct SeenNames<'a> {
     /// Hash and position; positions count from 1, and 0 is an empty slot.
     slots: [u32; SLOTS],
     count: usize,
-    twice: Option<Read<&'a [u8]>>,
+    /// Where the latest name ends.
+    end: usize,
 }
 
 const SLOTS: usize = 512;
@@ -27,12 +29,13 @@ impl<'a> SeenNames<'a> {
     /// An empty table for the list at the start of `bytes`.
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], start: usize) -> SeenNames<'a> {
-        SeenNames { bytes, start, slots: [0; SLOTS], count: 0, twice: None }
+        SeenNames { bytes, start, slots: [0; SLOTS], count: 0, end: start }
     }
 
-    /// Adds a name. Names after the first repeated one are ignored.
+    /// Adds a name.
     #[inline(always)]
     pub(crate) fn add(&mut self, name: Read<&'a [u8]>) {
+        self.end = name.at.end as usize;
         if self.count <= MOST {
             self.keep(name.value, name.at);
         }
@@ -54,7 +57,6 @@ impl<'a> SeenNames<'a> {
             }
             let (same_hash, place) = ((*known ^ entry) & !PLACE == 0, (*known & PLACE) as usize);
             if same_hash && stands_at(name, self.bytes, place - 1) {
-                self.twice = Some(Read { value: name, at });
                 self.count = MOST;
                 break;
             }
@@ -63,34 +65,32 @@ impl<'a> SeenNames<'a> {
         self.count += 1;
     }
 
-    /// The first repeated name, if any.
-    pub(crate) fn twice(&self) -> Option<(&'a [u8], Span)> {
-        if let Some(name) = self.twice {
-            return Some((name.value, Span::new(name.at.start as usize, name.at.end as usize - 1)));
-        }
+    /// The repeated names, each where it comes again.
+    pub(crate) fn repeated(&self) -> Vec<Read<&'a [u8]>> {
         if self.count <= MOST {
-            return None;
+            return Vec::new();
         }
         let (mut names, mut rest) = (Vec::new(), self.bytes);
-        while let Some(name) = scan::terminated(rest)
-            && let Some(value) = scan::terminated(name.after)
-        {
+        while let Some(name) = scan::terminated(rest) {
             let at = self.start + self.bytes.len() - rest.len();
+            if at >= self.end {
+                break;
+            }
             names.push(Read { value: name.text, at: Span::new(at, at + name.text.len()) });
+            let Some(value) = scan::terminated(name.after) else { break };
             rest = value.after;
         }
-        first_repeated(&mut names).map(|name| (name.value, name.at))
+        repeated(&mut names)
     }
 }
 
-/// The first one that has come before, in the order of their places. Sorts them.
-pub(crate) fn first_repeated<T: Copy + Ord>(all: &mut [Read<T>]) -> Option<Read<T>> {
+/// Those that occur more than once, each where it comes again, in the order of these places. Sorts all.
+pub(crate) fn repeated<T: Copy + Ord>(all: &mut [Read<T>]) -> Vec<Read<T>> {
     all.sort_unstable_by_key(|it| (it.value, it.at.start));
-    let twice = all.windows(2).filter_map(|pair| match pair {
-        [first, second] if first.value == second.value => Some(*second),
-        _ => None,
-    });
-    twice.min_by_key(|it| it.at.start)
+    let alike = all.chunk_by(|one, other| one.value == other.value);
+    let mut again = Vec::from_iter(alike.filter_map(|of_one| of_one.get(1).copied()));
+    again.sort_unstable_by_key(|it| it.at.start);
+    again
 }
 
 /// Whether a name with its zero is at this position.
@@ -117,7 +117,7 @@ fn mixed(bytes: &[u8], length: usize) -> u64 {
 mod tests {
     use super::*;
 
-    fn twice(names: &[String]) -> Option<(String, usize)> {
+    fn repeated(names: &[String]) -> Vec<(String, usize)> {
         let bytes: Vec<u8> =
             names.iter().flat_map(|name| [name.as_bytes(), b"\0v\0"].concat()).collect();
         let mut found = SeenNames::new(&bytes, 7);
@@ -127,23 +127,26 @@ mod tests {
             found.add(Read { value: &bytes[at - 7..at - 7 + name.len()], at: place });
             at += name.len() + 3;
         }
-        found
-            .twice()
-            .map(|(name, at)| (String::from_utf8_lossy(name).into_owned(), at.start as usize))
+        let name = |it: &Read<&[u8]>| {
+            (String::from_utf8_lossy(it.value).into_owned(), it.at.start as usize)
+        };
+        found.repeated().iter().map(name).collect()
     }
 
     /// Short lists use hashes, long ones sorting: both must find the same name.
     #[test]
-    fn the_first_name_that_comes_again_is_named() {
+    fn all_names_that_come_again_are_named_once() {
         for length in [0, 1, 2, 100, MOST, MOST + 1, MOST + 2, 3 * SLOTS] {
             let names: Vec<String> = (0..length).map(|n| format!("name{n:05}")).collect();
-            assert_eq!(twice(&names), None, "{length}");
+            assert_eq!(repeated(&names), [], "{length}");
             for again in [0, length / 2] {
                 let mut names = names.clone();
                 let Some(name) = names.get(again).cloned() else { continue };
                 let at = 7 + 12 * names.len();
-                names.extend([name.clone(), "other".to_owned(), name.clone()]);
-                assert_eq!(twice(&names), Some((name, at)), "{again} of {length}");
+                let other = "other".to_owned();
+                names.extend([name.clone(), other.clone(), name.clone(), other.clone()]);
+                let of_other = (other, at + 12 + 8 + 12);
+                assert_eq!(repeated(&names), [(name, at), of_other], "{again} of {length}");
             }
         }
     }

@@ -122,7 +122,7 @@ pub(super) fn rules_response<S: Sink>(
         rules::rules_lost(r.here(), r.sink);
         rules::rules_count(&list, lost, r.sink);
     }
-    rules::rule_names(names.twice(), lost, announced.at, r.sink);
+    rules::rule_names(&names.repeated(), lost, announced.at, r.sink);
     if end_of_list(r, &list, known, cut_off, read)? && !lost {
         rules::rules_count(&list, lost, r.sink);
     }

@@ -246,16 +246,19 @@ rule! {
 
 /// `lost`: the recording lost the rules after those that were read.
 pub(in crate::a2s) fn rule_names<S: Sink>(
-    twice: Option<(&[u8], Span)>,
+    repeated: &[Read<&[u8]>],
     lost: bool,
     at: Span,
     sink: &mut S,
 ) {
-    let (name, at) = twice.unwrap_or((&[], at));
-    sink.whole_elements(twice.is_some());
-    sink.checked(&A2S034, twice.is_none() && !lost, at, || match twice {
-        Some(_) => format!("the rule {} occurs twice", crate::kit::Quoted(name)),
-        None => LOST.to_owned(),
-    });
+    sink.whole_elements(true);
+    for name in repeated {
+        sink.checked(&A2S034, false, name.at, || {
+            format!("the rule {} occurs twice", crate::kit::Quoted(name.value))
+        });
+    }
     sink.whole_elements(false);
+    if repeated.is_empty() {
+        sink.checked(&A2S034, !lost, at, || LOST.to_owned());
+    }
 }

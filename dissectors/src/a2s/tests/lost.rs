@@ -66,4 +66,6 @@ fn whole_entries_are_judged() {
     let rules = b"\xFF\xFF\xFF\xFFE\x03\0motd\0a\0motd\0b\0other\0c\0".as_slice();
     let counts = checked(rules, rules.len() - 3);
     assert_eq!(counts(&A2S034), [0, 1, 0]);
+    let rules = b"\xFF\xFF\xFF\xFFE\x05\0a\0\0b\0\0a\0\0a\0\0b\0\0".as_slice();
+    assert_eq!(checked(rules, rules.len())(&A2S034), [0, 2, 0], "each name that occurs again");
 }

@@ -2,7 +2,7 @@
 
 use crate::gamespy1::pending_query::{PendingQuery, QueryKind};
 use crate::gamespy1::words::decimal;
-use crate::kit::repeated_names::first_repeated;
+use crate::kit::repeated_names::repeated;
 use crate::kit::{
     CrossFlowEvent, Evidence, Exchange, Mark, Quoted, Read, ResponseRules, SeenMessage, Sink, Span,
 };
@@ -206,7 +206,7 @@ pub(in crate::gamespy1) fn answer_has<S: Sink>(
     });
     let beyond = players.zip(most).filter(|(players, most)| players.0 > most.0);
     let mut names: Vec<_> = pairs.iter().map(|[name, _]| *name).collect();
-    let twice = first_repeated(&mut names);
+    let twice = repeated(&mut names).first().copied();
     let asked = asked.map(QueryKind::name).unwrap_or_default();
     let fault = if let Some(key) = missing {
         Some((place, format!("the answer to \\{asked}\\ has no {key}")))

@@ -1,7 +1,7 @@
 //! The variables of the specification's table.
 
 use crate::gamespy4::fields::MUTATORS;
-use crate::kit::repeated_names::first_repeated;
+use crate::kit::repeated_names::repeated;
 use crate::kit::{Quoted, Read, Sink, Span};
 use crate::rule;
 
@@ -197,11 +197,15 @@ impl<'a> Properties<'a> {
 
     fn names_unique<S: Sink>(&mut self, sink: &mut S) {
         let Some(place) = self.names.last().map(|name| name.at) else { return };
-        let twice = first_repeated(&mut self.names);
-        sink.checked(&GS4038, twice.is_none(), twice.map_or(place, |name| name.at), || {
-            let name = twice.map_or(&b""[..], |name| name.value);
-            format!("{} stands twice", String::from_utf8_lossy(name))
-        });
+        let repeated = repeated(&mut self.names);
+        for name in &repeated {
+            sink.checked(&GS4038, false, name.at, || {
+                format!("{} stands twice", String::from_utf8_lossy(name.value))
+            });
+        }
+        if repeated.is_empty() {
+            sink.checked(&GS4038, true, place, String::new);
+        }
     }
 
     fn all_present<S: Sink>(&self, sink: &mut S) {

@@ -108,8 +108,8 @@ pub(in crate::valve_master) struct Blocks {
     swapped: u32,
     /// The first 0.0.0.0:0 among them.
     end: Option<Span>,
-    /// The first one that cannot be reached, and its port.
-    unusable: Option<(u16, Span)>,
+    /// Those that cannot be reached, and their ports.
+    unusable: Vec<(u16, Span)>,
     /// The first one at which there is no host, or none of the Internet: its address, and why.
     not_public: Option<(IpAddr, &'static str, Span)>,
 }
@@ -130,7 +130,7 @@ impl Blocks {
         if no_address && port == 0 {
             self.end.get_or_insert(at);
         } else if no_address || port == 0 {
-            self.unusable.get_or_insert((port, at));
+            self.unusable.push((port, at));
         }
         let host = match address {
             [a, b, c, d] => IpAddr::from([*a, *b, *c, *d]),
@@ -145,7 +145,7 @@ impl Blocks {
 
     /// The blocks conform to the specification.
     pub(in crate::valve_master) fn is_valid(&self) -> bool {
-        self.end.is_none() && self.unusable.is_none()
+        self.end.is_none() && self.unusable.is_empty()
     }
 }
 
@@ -170,12 +170,16 @@ pub(in crate::valve_master) fn blocks<S: Sink>(
     if blocks.count == 0 {
         return;
     }
-    let (port, unusable) = blocks.unusable.unwrap_or((0, at));
     sink.whole_elements(true);
-    sink.checked(&VM013, blocks.unusable.is_none(), unusable, || match port {
-        0 => "a server is listed with port 0".to_owned(),
-        port => format!("a server is listed as 0.0.0.0:{port}"),
-    });
+    for &(port, block) in &blocks.unusable {
+        sink.checked(&VM013, false, block, || match port {
+            0 => "a server is listed with port 0".to_owned(),
+            port => format!("a server is listed as 0.0.0.0:{port}"),
+        });
+    }
+    if blocks.unusable.is_empty() {
+        sink.checked(&VM013, true, at, String::new);
+    }
     sink.whole_elements(false);
     if lost {
         return;

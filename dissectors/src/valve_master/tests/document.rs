@@ -245,6 +245,17 @@ fn both_quits() {
 }
 
 #[test]
+fn each_server_that_cannot_be_reached_is_reported() {
+    let reply = b"\xFF\xFF\xFF\xFFf\n\0\0\0\0\x69\x87\x01\x02\x03\x04\0\0\x0A\0\0\x03\x69\x87";
+    let mut results = RuleResults::default();
+    decode::message(reply, DecodeContext::default(), &mut results);
+    let found = results.findings.iter().filter(|it| it.rule.code.to_string() == "VM013");
+    let found = Vec::from_iter(found.map(|it| (it.detail.as_str(), it.span.start)));
+    let text = ["a server is listed as 0.0.0.0:27015", "a server is listed with port 0"];
+    assert_eq!(found, [(text[0], 6), (text[1], 12)]);
+}
+
+#[test]
 fn lost_servers_of_a_list_count_once() {
     let reply = b"\xFF\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87\x0A\0\0\x03\x69\x87\0\0\0\0\0\0";
     for cut in 5..reply.len() {
