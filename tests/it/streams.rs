@@ -1,6 +1,7 @@
 //! Messages and verdicts do not depend on the boundaries and the order of segments, as long as none is
 //! missing.
 
+use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::{Setting, Transport, capture};
 use captures::wire::{Capture, TimedPacket, flags};
@@ -368,5 +369,23 @@ fn a_response_before_a_gap_waits_for_its_request() {
         for (nth, other) in swapped(&whole, 1).iter().enumerate() {
             assert_eq!(said(&project, other), expected, "recording {nth}\n{script}");
         }
+    }
+}
+
+/// A list whose connection was closed before its announced length.
+#[test]
+fn a_list_that_its_master_cuts_is_marked() {
+    let lines = r"masterserver_flags 0\naddserver 10.0.0.2\n";
+    for (length, marked) in [(40, false), (90, true)] {
+        let script = format!(
+            "0.00 c > m  tcp 'GET /c?build_defs=4 HTTP/1.1\\r\\n\\r\\n'\n\
+             0.02 m > c  tcp 'HTTP/1.1 200 OK\\r\\nContent-Length: {length}\\r\\n\\r\\n{lines}' fin"
+        );
+        let setting = Setting { transport: Transport::Tcp, ..Setting::udp(28770) };
+        let (_project, file) = Project::of_script(&script, &setting);
+        let out = gamewire(["dissect", "--no-config", &file]).out;
+        assert!(out.contains("1 server"), "{out}");
+        assert_eq!(out.contains("1 server, not whole"), marked, "{out}");
+        assert!(!out.contains("not whole in the capture"), "{out}");
     }
 }

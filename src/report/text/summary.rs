@@ -9,8 +9,8 @@ use crate::report::view::MessageView;
 
 /// Fills a template: `{field}` is a field's value, `{field=}` its meaning. `{field#}` is the number
 /// of its elements, or a number itself, `{field# server}` the same with its noun, whose plural may
-/// follow a `/`. `{field?text}` is the text, if the field is not 0. The part in `[ ]` is left out
-/// if a field in it is absent. Elsewhere an absent field is `?`.
+/// follow a `/`. `{field?text}` is the text, if the field is not 0, `{field!text}` if it is 0. The part
+/// in `[ ]` is left out if a field in it is absent. Elsewhere an absent field is `?`.
 pub(super) fn write(m: &MessageRef<'_>, view: MessageView<'_>, out: &mut Vec<u8>) {
     let template = m.kind.map_or("", |kind| kind.summary);
     let mut rest = template;
@@ -47,14 +47,17 @@ enum FieldStyle<'a> {
     Value,
     Meaning,
     Count(&'a str),
-    Flag(&'a str),
+    /// The text if the field is not 0, or if it is.
+    Flag(bool, &'a str),
 }
 
 fn field(name: &str, view: MessageView<'_>, out: &mut Vec<u8>) -> bool {
     let (name, shows) = if let Some((name, noun)) = name.split_once('#') {
         (name, FieldStyle::Count(noun.trim_start()))
     } else if let Some((name, text)) = name.split_once('?') {
-        (name, FieldStyle::Flag(text))
+        (name, FieldStyle::Flag(true, text))
+    } else if let Some((name, text)) = name.split_once('!') {
+        (name, FieldStyle::Flag(false, text))
     } else if let Some(name) = name.strip_suffix('=') {
         (name, FieldStyle::Meaning)
     } else {
@@ -75,8 +78,8 @@ fn field(name: &str, view: MessageView<'_>, out: &mut Vec<u8>) -> bool {
             let shown = view.children(Some(at)).filter(|(_, n)| n.field.place != Place::Framing);
             count(shown.count(), noun, out);
         }
-        FieldStyle::Flag(_) if node.value == 0 => return false,
-        FieldStyle::Flag(text) => out.extend_from_slice(text.as_bytes()),
+        FieldStyle::Flag(is_set, _) if is_set != (node.value != 0) => return false,
+        FieldStyle::Flag(_, text) => out.extend_from_slice(text.as_bytes()),
     }
     true
 }
