@@ -40,6 +40,7 @@ pub fn run(
         check::ledger_settings(&config.settings, limits.protocols.remembered);
     let setting =
         AbuseSetting { ledger_settings, networks: args.prefix.0, collateral: args.collateral };
+    check_interval(args.interval, &ledger_settings)?;
     let identifier = identifier(&args.input, &config);
     let reports = args.report.as_deref().zip(args.reporter.as_ref());
     let reports = reports.map(|(folder, reporter)| AttackReports::into_folder(folder, reporter));
@@ -62,6 +63,7 @@ pub fn run(
         capture: None,
         has_begun: false,
         has_traffic: false,
+        reported: [0; 2],
         out,
     };
     let running = terminal.err && !terminal.out;
@@ -74,6 +76,17 @@ pub fn run(
     let reports = consumer.reports.iter().filter(|it| ran.is_ok() || !it.is_empty());
     reports.for_each(|reports| reports.say(err));
     ran
+}
+
+/// A flood is measured over its window, which the interval must not cut short.
+fn check_interval(interval: Option<i64>, settings: &LedgerSettings) -> Result<(), Failure> {
+    let window = settings.abuse.flood_window;
+    let Some(_) = interval.filter(|interval| *interval < window) else { return Ok(()) };
+    let seconds = window as f64 / 1e9;
+    Err(Failure::Other(format!(
+        "--interval is shorter than the {seconds} s over which a flood is measured (flood-window in \
+         gamewire.toml): use --interval {seconds}s or longer"
+    )))
 }
 
 struct AbuseConsumer<'w> {
@@ -95,6 +108,8 @@ struct AbuseConsumer<'w> {
     has_begun: bool,
     /// There was supported traffic.
     has_traffic: bool,
+    /// All packets, and those of TCP, that earlier reports on this capture were about.
+    reported: [u64; 2],
     out: &'w mut dyn Write,
 }
 
@@ -113,6 +128,7 @@ impl Consumer for AbuseConsumer<'_> {
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.capture = name.map(str::to_owned);
         self.has_traffic = false;
+        self.reported = [0; 2];
         Ok(())
     }
 
@@ -169,14 +185,17 @@ impl AbuseConsumer<'_> {
         if let (Some(reports), Some(senders)) = (&mut self.reports, self.abuse.senders()) {
             reports.write(&attacks, senders)?;
         }
+        let read_by_now = [read.packets, read.foreign.packets(Transport::Tcp)];
+        let reported = std::mem::replace(&mut self.reported, read_by_now);
+        let [packets, tcp] = [0, 1].map(|nth| read_by_now[nth].saturating_sub(reported[nth]));
         let report = AbuseReport {
             attacks: &attacks,
             capture: self.capture.as_deref(),
             digits: read.digits,
             times: (self.args.times.style(), read.span.map(|[first, _]| first)),
             omitted: self.abuse.omitted(),
-            packets: read.packets,
-            tcp: read.foreign.packets(Transport::Tcp),
+            packets,
+            tcp,
             seen: self.abuse.seen(),
         };
         let mut bytes = Vec::new();

@@ -10,7 +10,7 @@ use super::bytes::{BrokenBytes, from_bytes, to_bytes};
 use super::plan::Plan;
 use super::row::PartitionRow;
 use crate::filter::Filter;
-use crate::session::{Event, Options, Totals};
+use crate::session::{Options, Totals};
 use crate::summary::{Changes, NameChanges, Summary};
 
 /// Maximum number of messages with servers' names in a portion.
@@ -30,7 +30,6 @@ enum Content {
 pub struct Summaries {
     analysis: Analysis,
     summary: Summary,
-    filter: Option<Filter>,
     shares: u32,
     partition: u32,
     number: u32,

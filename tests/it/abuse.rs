@@ -248,3 +248,15 @@ fn attempts_to_crash_a_server_are_attacks() {
         }
     }
 }
+
+#[test]
+fn an_interval_that_is_too_short_for_a_flood_is_an_error() {
+    // A process of its own: one that captures gives its rights away.
+    let run = Command::new(env!("CARGO_BIN_EXE_gamewire"))
+        .args(["abuse", "--no-config", "-i", "lo", "--interval", "1s", "--duration", "1s"])
+        .output()
+        .unwrap();
+    let err = String::from_utf8(run.stderr).unwrap();
+    assert_eq!((run.status.code(), run.stdout), (Some(2), Vec::new()), "{err}");
+    assert!(err.contains("use --interval 5s or longer"), "{err}");
+}

@@ -43,7 +43,7 @@ impl Recording {
         fs::create_dir_all(&folder).unwrap();
         let [to, from] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
         let recording = Recording { folder, to, from };
-        let args = ["dissect", "-i", "lo", "--no-config", "--duration", "10ms"];
+        let args = ["dissect", "-i", "lo", "-f", "udp", "--no-config", "--duration", "10ms"];
         let tried = Command::new(PROGRAM).args(args).output().unwrap();
         let said = String::from_utf8_lossy(&tried.stderr);
         if said.contains("no permission (") || said.contains("not installed") {

@@ -177,6 +177,29 @@ fn a_summary_shows_the_current_state() {
 }
 
 #[test]
+fn reports_on_attacks_at_intervals_are_about_their_own_packets() {
+    let server = Server::start();
+    let args = ["abuse", "--format", "json", "--interval", "5s", "--duration", "11s"];
+    let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
+    let socket = client();
+    for _ in 0..30 {
+        query(&socket, server.port);
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    let output = sniffer.child.wait_with_output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let seen = lines.lines().map(|line| {
+        let report: serde_json::Value = serde_json::from_str(line).unwrap();
+        ["packets", "read"].map(|name| report["seen"][name].as_u64().unwrap())
+    });
+    let seen = Vec::from_iter(seen);
+    assert!(seen.len() >= 3, "{lines}");
+    // All are queries and their answers.
+    assert!(seen.iter().all(|[packets, read]| packets == read), "{seen:?}");
+    assert_eq!(seen.iter().map(|[packets, _]| packets).sum::<u64>(), 60, "{seen:?}");
+}
+
+#[test]
 fn findings_show_as_they_happen() {
     let server = Server::start();
     let Some(mut sniffer) = Sniffer::start(server.port, &["check", "--color", "never"]) else {
