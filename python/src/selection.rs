@@ -52,7 +52,7 @@ impl Selection {
 }
 
 fn rules(argument: &str, words: &[PyBackedStr]) -> PyResult<Vec<&'static Rule>> {
-    let rules = words.iter().map(|word| parsed(argument, word).map(|Rules(rules)| rules));
+    let rules = words.iter().map(|word| parsed(argument, word).map(|rules: Rules| rules.all));
     Ok(rules.collect::<PyResult<Vec<_>>>()?.concat())
 }
 

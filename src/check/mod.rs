@@ -288,6 +288,7 @@ impl Checker {
             findings: self.found,
             tally: self.tally,
             lacking: lacking.map(|there| (capture, there)).into_iter().collect(),
+            requires_traffic: self.selection.requires_traffic,
             left_out: self.left_out,
             baselined: self.baselined,
         }

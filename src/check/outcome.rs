@@ -96,6 +96,8 @@ pub struct Outcome {
     pub tally: Tally,
     /// Captures without any of the selected traffic, and what they contain instead.
     pub lacking: Vec<(String, String)>,
+    /// Each must have some.
+    pub requires_traffic: bool,
     /// Findings that were counted but not kept.
     pub left_out: u64,
     /// The known findings of the captures, if there is a baseline.
@@ -178,11 +180,21 @@ impl Outcome {
         self.rules.iter().any(|rule| rule.counts.failed > 0 && rule.severity >= least)
     }
 
-    /// The verdict over all rules: failed means broken at `least` or above. A required rule that
-    /// was not exercised fails, too.
+    /// Captures that must have some of the selected traffic, and what they contain instead.
+    pub fn missing_traffic(&self) -> &[(String, String)] {
+        if self.requires_traffic { &self.lacking } else { &[] }
+    }
+
+    /// Whether something that is required is not there: a rule that was not exercised, or traffic.
+    fn lacks_what_is_required(&self) -> bool {
+        self.rules.iter().any(|rule| rule.missing > 0) || !self.missing_traffic().is_empty()
+    }
+
+    /// The verdict over all rules: failed means broken at `least` or above. What is required and not there
+    /// fails, too.
     pub fn status(&self, least: Severity) -> RuleStatus {
         let any = |rule_outcome| self.rules.iter().any(|rule| rule.status() == rule_outcome);
-        if self.is_broken(least) || self.rules.iter().any(|rule| rule.missing > 0) {
+        if self.is_broken(least) || self.lacks_what_is_required() {
             RuleStatus::Fail
         } else if self.messages > 0 && (any(RuleStatus::Pass) || any(RuleStatus::Fail)) {
             RuleStatus::Pass

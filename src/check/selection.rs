@@ -27,6 +27,8 @@ pub struct Selection {
     pub filter: Option<Filter>,
     /// Rules that must be exercised.
     pub require: Vec<&'static Rule>,
+    /// There must be some of the selected traffic.
+    pub requires_traffic: bool,
     /// The severities of rules.
     pub severities: Severities,
     /// Known findings; those of a capture are counted separately.

@@ -199,6 +199,7 @@ fn selection(
         ignores,
         who: args.who,
         require,
+        requires_traffic: args.require_traffic,
         baseline: baseline.or_else(|| args.write_baseline.as_ref().map(|_| Arc::default())),
         ..chosen
     })

@@ -383,9 +383,10 @@ impl Master {
     }
 
     /// A list ended early. Where clients ask for each part over UDP, one request without an answer says little beside
-    /// whole lists.
+    /// whole lists, and nothing about lists that never began.
     pub(super) fn cut(&mut self, client: IpAddr, frame: u64, words: &str) {
-        if self.is_paged() && self.items.is_met(Item::GivesWholeList) {
+        let has_begun = || self.lists.iter().any(|list| list.pages > 0);
+        if self.is_paged() && (self.items.is_met(Item::GivesWholeList) || !has_begun()) {
             return;
         }
         self.cut.fails(client);
@@ -540,13 +541,18 @@ pub(super) fn words(event: &MessageEvent<'_>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The first text after the headers, up to a maximum length; none if it is not in UTF-8, as a compressed body is not.
+/// The first text after the headers, up to a maximum length; none if it is a word of the protocol, or not in UTF-8, as a
+/// compressed body is not.
 fn text_after_headers(event: &MessageEvent<'_>) -> Option<String> {
-    let (tree, payload) = (event.tree()?, event.payload());
+    let (tree, payload, id) = (event.tree()?, event.payload(), event.context().protocol?);
     let nodes = Vec::from_iter(tree.children(None).map(|(_, node)| node));
     let after = nodes.rsplit(|node| node.field.kind == Kind::Pair).next()?;
-    let text = after.iter().find(|node| node.field.kind == Kind::Text)?;
-    Some(readable(std::str::from_utf8(tree.bytes(text, payload.bytes)).ok()?))
+    let texts = after.iter().filter(|node| node.field.kind == Kind::Text);
+    let mut texts = texts.map(|node| tree.bytes(node, payload.bytes));
+    // Without headers, the version of HTTP and the reason come first.
+    let text = texts.next().filter(|text| !text.starts_with(b"HTTP/"));
+    let text = text.or_else(|| texts.nth(1))?;
+    std::str::from_utf8(text).ok().filter(|_| !id.is_known_word(text)).map(readable)
 }
 
 /// A text without control characters, up to a maximum length.

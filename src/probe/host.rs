@@ -30,7 +30,11 @@ impl Host {
         }
         let form = || ProbeError::Form(typed.to_owned());
         let (name, port) = typed.rsplit_once(':').ok_or_else(form)?;
-        let port: u16 = port.parse().map_err(|_| form())?;
+        let is_number = !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit());
+        let port: u16 = port.parse().map_err(|_| match is_number {
+            true => ProbeError::Port(typed.to_owned()),
+            false => form(),
+        })?;
         let is_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
         if name.is_empty() || !name.chars().all(is_name) {
             return Err(form());
@@ -76,6 +80,7 @@ mod tests {
             ("127.0.0.1", "expected HOST:PORT"),
             ("example.net:http", "expected HOST:PORT"),
             ("192.0.2.0/24:27015", "expected HOST:PORT"),
+            ("127.0.0.1:99999", "is not a number from 1 to 65535"),
             ("127.0.0.1:0", "nothing can be asked at 127.0.0.1:0"),
         ] {
             let error = Host::of(typed, false).unwrap_err().to_string();

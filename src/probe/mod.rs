@@ -27,6 +27,9 @@ pub enum ProbeError {
         "expected HOST:PORT, such as 127.0.0.1:27015, [::1]:27015 or game.example.net:27015; there is no port in {0:?}"
     )]
     Form(String),
+    /// The port is none.
+    #[error("the port in {0:?} is not a number from 1 to 65535")]
+    Port(String),
     /// Nothing can be sent there.
     #[error("nothing can be asked at {0}; name the address and port of one server")]
     Several(SocketAddr),

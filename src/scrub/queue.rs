@@ -199,15 +199,22 @@ impl PacketQueue {
         self.segments.entry((direction, sequence)).or_insert((frame, part.length, part.hash));
     }
 
-    /// The segments that wait, in one direction, with bytes from `sequence` up to `end`.
+    /// The segments that wait, in one direction, with bytes from `sequence` up to `end`. Of those that begin before, only
+    /// the nearest are looked at: a stream may have a segment for each byte.
     fn overlapping(&self, direction: u64, sequence: u32, end: u32) -> Vec<Earlier> {
         const LONGEST: u32 = 1 << 16;
-        let first = (direction, sequence.saturating_sub(LONGEST));
-        let segments = self.segments.range(first..(direction, end.max(first.1)));
-        let segments = segments
-            .map(|(&(_, at), &(frame, length, hash))| Earlier { at, frame, length, hash })
-            .filter(|it| it.at.saturating_add(it.length) > sequence);
-        segments.take(REPEATED).collect()
+        let place = |at: u32| (direction, at);
+        let earlier = |(&(_, at), &(frame, length, hash)): (&(u64, u32), &(u64, u32, u64))| {
+            Earlier { at, frame, length, hash }
+        };
+        let first = place(sequence.saturating_sub(LONGEST));
+        let before = self.segments.range(first..place(sequence)).rev().take(REPEATED).map(earlier);
+        let before = before.filter(|it| it.at.saturating_add(it.length) > sequence);
+        let mut segments = Vec::from_iter(before);
+        segments.reverse();
+        let from = self.segments.range(place(sequence)..place(end.max(sequence)));
+        segments.extend(from.take(REPEATED - segments.len()).map(earlier));
+        segments
     }
 
     /// What the fragments of a datagram have in common.

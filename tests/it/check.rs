@@ -430,3 +430,22 @@ fn parts_of_one_response_may_come_from_two_addresses() {
         ["A2S043 10.0.0.2:27015: 1 of 2 packets arrived; the first that is missing is number 1"];
     assert_eq!(rules(&format!("0.05 {first}"), "split-alone"), alone);
 }
+
+#[test]
+fn required_traffic_that_is_not_there_is_a_failure_in_all_formats() {
+    let file = File::of("no-traffic", "0.00 c > s:5000  01020304\nend 10");
+    for (format, fails, says) in [
+        ("text", "FAIL", "required traffic: there is none: "),
+        ("github", "::error file=", "title=traffic::required, and there is none: "),
+        ("junit", "failures=\"1\"", "message=\"required, and there is none: "),
+        ("sarif", "\"executionSuccessful\": false", "required traffic: there is none: "),
+        ("json", "\"verdict\":\"fail\"", "\"no_traffic\":["),
+    ] {
+        let run = file.check(&["--no-config", "--require-traffic", "--format", format]);
+        assert_eq!(run.code, 1, "{format}");
+        assert!(run.out.contains(fails) && run.out.contains(says), "{format}: {}", run.out);
+        let run = file.check(&["--no-config", "--format", format]);
+        assert_eq!(run.code, 0, "{format}");
+        assert!(!run.out.contains(fails), "{format}: {}", run.out);
+    }
+}

@@ -396,3 +396,21 @@ fn of_two_servers_of_a_host_one_is_listed() {
     assert_eq!(found("10.0.0.2:7778"), "yes ");
     assert_eq!(found("10.0.0.2:7788"), "no not_in_list", "{report:#}");
 }
+
+/// What a master lacks in its response is no refusal, and words of the protocol are not its own.
+#[test]
+fn a_response_without_its_first_line_is_no_refusal() {
+    let accepts = |body: &str| {
+        let length = body.len();
+        let response = format!(r"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}");
+        let script = format!(
+            r"0.00 c > m tcp 'GET /c?build_defs=4 HTTP/1.1\r\n\r\n'
+0.02 m > c tcp '{response}' fin
+end 60"
+        );
+        let report = diagnosis::diagnosed(&script, &Setting::tcp(80), &[]).1;
+        diagnosis::item(&report, "masters", "master.accepts")
+    };
+    assert_ne!(accepts("current_version 20700 140 "), "no refused_in_words");
+    assert_eq!(accepts("you are banned"), "no refused_in_words");
+}

@@ -85,8 +85,9 @@ pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity)
 
 /// The number of annotations of a severity.
 fn all(outcome: &Outcome, severity: Severity) -> u64 {
-    let missing = outcome.rules.iter().map(|rule| rule.missing).sum();
-    outcome.count(severity) + if severity == Severity::Error { missing } else { 0 }
+    let missing: u64 = outcome.rules.iter().map(|rule| rule.missing).sum();
+    let required = missing + outcome.missing_traffic().len() as u64;
+    outcome.count(severity) + if severity == Severity::Error { required } else { 0 }
 }
 
 fn line(found: &ReportedFinding, outcome: &Outcome) -> String {
@@ -101,13 +102,18 @@ fn line(found: &ReportedFinding, outcome: &Outcome) -> String {
     format!("::{kind} file={file},title={title}::{detail}\n")
 }
 
-/// Required rules that were not exercised.
+/// Required traffic that is not there, and required rules that were not exercised.
 fn required(outcome: &Outcome) -> impl Iterator<Item = String> {
     let file = property(outcome.captures.first().map_or("", String::as_str));
-    outcome.rules.iter().filter(|it| it.missing > 0).map(move |it| {
+    let traffic = outcome.missing_traffic().iter().map(|(capture, holds)| {
+        let (file, holds) = (property(capture), data(holds));
+        format!("::error file={file},title=traffic::required, and there is none: {holds}\n")
+    });
+    let rules = outcome.rules.iter().filter(|it| it.missing > 0).map(move |it| {
         let title = property(&format!("{} {}", it.rule.code, it.rule.slug));
         format!("::error file={file},title={title}::required, and not exercised\n")
-    })
+    });
+    traffic.chain(rules)
 }
 
 /// Escapes for workflow commands: without them a server's name could inject commands.

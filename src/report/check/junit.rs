@@ -26,8 +26,8 @@ pub fn write(
 ) {
     let suites: Vec<_> = outcomes.iter().map(|outcome| Suite::of(outcome, least)).collect();
     let errors = unreadable.len();
-    let tests = errors + suites.iter().map(|suite| suite.cases.len()).sum::<usize>();
-    let failures: usize = suites.iter().map(|suite| suite.count(|case| case.fails())).sum();
+    let tests = errors + suites.iter().map(Suite::tests).sum::<usize>();
+    let failures: usize = suites.iter().map(Suite::failures).sum();
     put(out, format_args!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));
     put(
         out,
@@ -59,6 +59,8 @@ struct Suite<'a> {
     cases: Vec<Case<'a>>,
     /// The capture has none of the selected traffic, and what it contains.
     lacking: &'a [(String, String)],
+    /// The same, where that is a failure.
+    missing: &'a [(String, String)],
     requests: ExchangeCounts,
     /// The earliest and the latest time of a packet.
     span: Option<[Time; 2]>,
@@ -89,6 +91,7 @@ impl Suite<'_> {
             name,
             cases: cases.collect(),
             lacking,
+            missing: outcome.missing_traffic(),
             requests: outcome.requests,
             span: outcome.span,
         }
@@ -105,13 +108,20 @@ impl Suite<'_> {
         format!(" timestamp=\"{second}\" time=\"{}.{:03}\"", lasted / 1000, lasted % 1000)
     }
 
+    fn tests(&self) -> usize {
+        self.cases.len() + self.missing.len()
+    }
+
+    fn failures(&self) -> usize {
+        self.count(|case| case.fails()) + self.missing.len()
+    }
+
     fn count(&self, which: impl Fn(&Case<'_>) -> bool) -> usize {
         self.cases.iter().filter(|case| which(case)).count()
     }
 
     fn write(&self, config: Option<&str>, out: &mut String) {
-        let (name, tests) = (escaped(&self.name), self.cases.len());
-        let failures = self.count(|case| case.fails());
+        let (name, tests, failures) = (escaped(&self.name), self.tests(), self.failures());
         let skipped = self.count(|case| matches!(case.came, CaseResult::Skipped(_)));
         put(
             out,
@@ -133,6 +143,16 @@ impl Suite<'_> {
             put(out, format_args!("      <property name=\"config\" value=\"{config}\"/>\n"));
         }
         put(out, format_args!("    </properties>\n"));
+        for (_, holds) in self.missing {
+            put(
+                out,
+                format_args!(
+                    "    <testcase name=\"traffic\" classname=\"gamewire.capture\">\n      <failure \
+                     type=\"required\" message=\"required, and there is none: {}\"/>\n    </testcase>\n",
+                    escaped(holds)
+                ),
+            );
+        }
         self.cases.iter().for_each(|case| case.write(out));
         for (_, holds) in self.lacking {
             put(out, format_args!("    <system-err>{}</system-err>\n", escaped(holds)));

@@ -249,6 +249,12 @@ pub fn write(
             .chain(findings)
             .chain(known.map(move |found| result(found, outcome, Some(vec![IN_BASELINE]))))
     });
+    let unread = unreadable.iter().map(|it| (it.file.as_str(), it.why.clone()));
+    let no_traffic = outcomes.iter().flat_map(|outcome| outcome.missing_traffic());
+    let no_traffic = no_traffic.map(|(capture, holds)| {
+        (capture.as_str(), format!("required traffic: there is none: {holds}"))
+    });
+    let notifications = Vec::from_iter(unread.chain(no_traffic));
     let requests = outcomes.iter().map(|outcome| outcome.requests);
     let (asked, answered) =
         requests.fold((0, 0), |(asked, answered), it| (asked + it.asked, answered + it.answered));
@@ -263,7 +269,7 @@ pub fn write(
                     rules: rules.iter().map(|rule_outcome| descriptor(rule_outcome.rule)).collect(),
                 },
             },
-            invocations: invocation(rules, unreadable).map(|invocation| [invocation]),
+            invocations: invocation(rules, &notifications).map(|invocation| [invocation]),
             automation_details: Automation { id: "gamewire/check/" },
             column_kind: "utf16CodeUnits",
             properties: RunProperties {
@@ -314,8 +320,8 @@ fn security(rule: &Rule) -> Option<Security> {
     is_security.then_some(Security { tags: ["security"], severity })
 }
 
-/// `None` if no severity was changed, and every file was read.
-fn invocation(rules: &[RuleOutcome], unreadable: &[Unreadable]) -> Option<Invocation> {
+/// `None` if no severity was changed, and there are no notifications: files, and what is wrong with them.
+fn invocation(rules: &[RuleOutcome], notifications: &[(&str, String)]) -> Option<Invocation> {
     let changed = rules
         .iter()
         .enumerate()
@@ -325,19 +331,19 @@ fn invocation(rules: &[RuleOutcome], unreadable: &[Unreadable]) -> Option<Invoca
         configuration: Configuration { level: level(rule_outcome.severity) },
     });
     let overrides: Vec<_> = overrides.collect();
-    let is_needed = !overrides.is_empty() || !unreadable.is_empty();
+    let is_needed = !overrides.is_empty() || !notifications.is_empty();
     is_needed.then(|| Invocation {
-        execution_successful: unreadable.is_empty(),
+        execution_successful: notifications.is_empty(),
         rule_configuration_overrides: overrides,
-        tool_execution_notifications: unreadable.iter().map(notification).collect(),
+        tool_execution_notifications: notifications.iter().map(notification).collect(),
     })
 }
 
-fn notification(unreadable: &Unreadable) -> Notification {
-    let artifact_location = FileUri { uri: uri(&unreadable.file).into_owned() };
+fn notification((file, why): &(&str, String)) -> Notification {
+    let artifact_location = FileUri { uri: uri(file).into_owned() };
     Notification {
         level: "error",
-        message: SarifText::of(&unreadable.why),
+        message: SarifText::of(why),
         locations: [FileLocation { physical_location: WholeFile { artifact_location } }],
     }
 }

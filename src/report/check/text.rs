@@ -46,7 +46,8 @@ const WIDE: usize = 91;
 pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
     let missing = || outcome.rules.iter().filter(|it| it.missing > 0);
     let groups = FindingGroup::all(outcome, style.most);
-    let is_reported = !groups.is_empty() || missing().next().is_some();
+    let no_traffic = outcome.missing_traffic();
+    let is_reported = !groups.is_empty() || missing().next().is_some() || !no_traffic.is_empty();
     if style.quiet && style.several && !is_reported {
         return;
     }
@@ -67,8 +68,11 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
         out.push('\n');
         group.write(outcome, style, &mut stamp, out);
     }
+    let head = paint.text(Tone::Finding(Severity::Error, Verdict::Fail), "required");
+    for (_, holds) in no_traffic {
+        put(out, format_args!("\n{head} traffic: there is none: {}\n", escaped(holds)));
+    }
     for rule in missing().map(|it| it.rule) {
-        let head = paint.text(Tone::Finding(Severity::Error, Verdict::Fail), "required");
         put(out, format_args!("\n{head} {} {}: it was not exercised\n", rule.code, rule.slug));
     }
     if !style.quiet {
