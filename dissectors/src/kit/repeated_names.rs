@@ -3,8 +3,8 @@
 use crate::kit::{Read, Span, scan};
 
 /// Finds the names that occur more than once in a list of rules. For each name, a part of its hash and
-/// its position are kept; if two parts are equal, the names are compared. Once one has come again, or there
-/// are very many, all are sorted at the end.
+/// its position are kept; if two parts are equal, the names are compared. If there are very many, all are sorted
+/// at the end.
 pub(crate) struct SeenNames<'a> {
     /// The list.
     bytes: &'a [u8],
@@ -12,6 +12,9 @@ pub(crate) struct SeenNames<'a> {
     start: usize,
     /// Hash and position; positions count from 1, and 0 is an empty slot.
     slots: [u32; SLOTS],
+    /// Whether the name in a slot has come again, a bit each, and where each did.
+    has_come_again: [u64; SLOTS / 64],
+    again: Vec<Read<&'a [u8]>>,
     count: usize,
     /// Where the latest name ends.
     end: usize,
@@ -29,7 +32,9 @@ impl<'a> SeenNames<'a> {
     /// An empty table for the list at the start of `bytes`.
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], start: usize) -> SeenNames<'a> {
-        SeenNames { bytes, start, slots: [0; SLOTS], count: 0, end: start }
+        let has_come_again = [0; SLOTS / 64];
+        let (slots, again) = ([0; SLOTS], Vec::new());
+        SeenNames { bytes, start, slots, has_come_again, again, count: 0, end: start }
     }
 
     /// Adds a name.
@@ -57,18 +62,29 @@ impl<'a> SeenNames<'a> {
             }
             let (same_hash, place) = ((*known ^ entry) & !PLACE == 0, (*known & PLACE) as usize);
             if same_hash && stands_at(name, self.bytes, place - 1) {
-                self.count = MOST;
-                break;
+                return self.comes_again(slot, name, at);
             }
             slot = (slot + 1) % SLOTS;
         }
         self.count += 1;
     }
 
+    /// The name in this slot comes again.
+    #[cold]
+    fn comes_again(&mut self, slot: usize, name: &'a [u8], at: Span) {
+        let Some(flags) = self.has_come_again.get_mut(slot / 64) else { return };
+        let flag = 1 << (slot % 64);
+        if *flags & flag == 0 {
+            *flags |= flag;
+            let start = at.start as usize;
+            self.again.push(Read { value: name, at: Span::new(start, start + name.len()) });
+        }
+    }
+
     /// The repeated names, each where it comes again.
-    pub(crate) fn repeated(&self) -> Vec<Read<&'a [u8]>> {
+    pub(crate) fn repeated(&mut self) -> Vec<Read<&'a [u8]>> {
         if self.count <= MOST {
-            return Vec::new();
+            return std::mem::take(&mut self.again);
         }
         let (mut names, mut rest) = (Vec::new(), self.bytes);
         while let Some(name) = scan::terminated(rest) {
