@@ -241,8 +241,8 @@ fn check() -> Prepared {
 fn summary() -> Prepared {
     let packets = inputs::packets(Input::A2s, PACKETS);
     Prepared::new(PACKETS, move || {
-        let mut summary = Summary::new(Options::default().flow_bytes / 4, None);
-        decoded(&packets, Summary::needs(false), |event| summary.event(event));
+        let mut summary = Summary::new(Options::default().flow_bytes / 4, false);
+        decoded(&packets, Summary::needs(false), |event| summary.event(event, true));
         summary.servers.len() as u64
     })
 }

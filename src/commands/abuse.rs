@@ -81,7 +81,9 @@ pub fn run(
 /// A flood is measured over its window, which the interval must not cut short.
 fn check_interval(interval: Option<i64>, settings: &LedgerSettings) -> Result<(), Failure> {
     let window = settings.abuse.flood_window;
-    let Some(_) = interval.filter(|interval| *interval < window) else { return Ok(()) };
+    if interval.is_none_or(|interval| interval >= window) {
+        return Ok(());
+    }
     let seconds = window as f64 / 1e9;
     Err(Failure::Other(format!(
         "--interval is shorter than the {seconds} s over which a flood is measured (flood-window in \

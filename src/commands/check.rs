@@ -87,7 +87,7 @@ pub fn run(
     let outcomes = std::mem::take(&mut consumer.outcomes);
     let written = consumer.write(outcomes);
     let CheckConsumer { found, missing, occurred, is_full, selection, lacks, .. } = consumer;
-    let fails = !missing.is_empty() || lacks && args.require_traffic;
+    let fails = !missing.is_empty() || lacks;
     match ran.and(written) {
         // A reader that closes the pipe has seen enough; the exit code still counts findings.
         Err(failure) if failure.reader_is_gone() => return Ok(found || fails),
@@ -383,7 +383,7 @@ impl Consumer for CheckConsumer<'_> {
         let empty = Checker::new(Selection::default(), self.ledger_settings, false);
         let checker = std::mem::replace(&mut self.checker, empty);
         let outcome = checker.outcome(self.names.clone(), read);
-        self.lacks |= !outcome.lacking.is_empty();
+        self.lacks |= !outcome.missing_traffic().is_empty();
         self.lacking = outcome.lacking.first().map(|(_, holds)| holds.clone());
         self.found |= self.demands.fails && outcome.is_broken(self.demands.least);
         self.attacked |= !outcome.attacks().is_empty();

@@ -180,28 +180,26 @@ impl Consumer for PageCollector {
         self.current = Some(Current {
             checker: Checker::new(self.selection.clone(), self.ledger_settings, self.complete),
             diagnosis: self.diagnosing.diagnosis(),
-            summary: Summary::new(self.bytes, self.filter.clone()),
+            summary: Summary::new(self.bytes, self.filter.is_some()),
             sample,
         });
         Ok(())
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        let (filter, Some(current)) = (&self.filter, &mut self.current) else { return Ok(()) };
+        let Some(current) = &mut self.current else { return Ok(()) };
+        let is_wanted = event.is_wanted(self.filter.as_ref());
         if self.again.is_none() {
             current.checker.event(event);
             current.diagnosis.event(event);
-            current.summary.event(event);
+            current.summary.event(event, is_wanted);
         }
         match event {
-            Event::Message(message) => {
-                if filter.as_ref().is_some_and(|filter| !message.is_wanted(filter)) {
-                    current.sample.exchange(message);
-                } else {
-                    self.has_selected = true;
-                    current.sample.message(message);
-                }
+            Event::Message(message) if is_wanted => {
+                self.has_selected = true;
+                current.sample.message(message);
             }
+            Event::Message(message) => current.sample.exchange(message),
             Event::Icmp(icmp) => current.sample.icmp(icmp),
             Event::FlowEnded(row) => current.sample.flow(row),
             Event::Unanswered(request) => current.sample.unanswered(request),

@@ -12,6 +12,7 @@ use crate::cli::{self, SummaryFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, files_of, text_style};
+use crate::filter::Filter;
 use crate::report::paint::TextStyle;
 use crate::report::summary::{SummaryOptions, SummaryReport};
 use crate::rows::{PacketPlaces, Table};
@@ -44,8 +45,9 @@ pub fn run(
         check::ledger_settings(&config.settings, args.input.limits().protocols.remembered);
     let mut consumer = SummaryConsumer {
         args,
-        filtered: filter.is_some(),
-        summary: Summary::new(bytes, filter),
+        bytes,
+        summary: Summary::new(bytes, filter.is_some()),
+        filter,
         has_selected: false,
         ledger_settings,
         ledger: Ledger::new(ledger_settings),
@@ -62,9 +64,11 @@ pub fn run(
 
 struct SummaryConsumer<'w> {
     args: &'w cli::SummaryArgs,
-    /// Only some messages are selected.
-    filtered: bool,
+    /// Memory limit for the tables of a capture.
+    bytes: usize,
     summary: Summary,
+    /// Selects the messages that count. The others tell which of those were answered.
+    filter: Option<Filter>,
     /// A message of the latest capture was selected.
     has_selected: bool,
     /// The thresholds of attacks.
@@ -84,14 +88,13 @@ struct SummaryConsumer<'w> {
 impl Consumer for SummaryConsumer<'_> {
     fn needs(&self) -> Needs {
         // With some of the messages, it is unknown how many there were.
-        if self.filtered {
+        if self.filter.is_some() {
             return Summary::needs(true);
         }
         let traffic = Some(self.ledger_settings.most);
         Needs { traffic, cross_flow: true, hosts: true, ..Summary::needs(false) }
     }
 
-    /// The others tell which of those were answered.
     fn selects_messages(&self) -> bool {
         false
     }
@@ -102,11 +105,14 @@ impl Consumer for SummaryConsumer<'_> {
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.capture = name.map(str::to_owned);
+        self.has_selected = false;
         Ok(())
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        self.summary.event(event);
+        let is_wanted = event.is_wanted(self.filter.as_ref());
+        self.has_selected |= is_wanted && matches!(event, Event::Message(_));
+        self.summary.event(event, is_wanted);
         if let Event::CrossFlow(it) = event
             && let CrossFlowEvent::Unasked(_) | CrossFlowEvent::Unanswered(_) = it.event
         {
@@ -144,9 +150,8 @@ impl Consumer for SummaryConsumer<'_> {
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        let empty = self.summary.anew();
+        let empty = Summary::new(self.bytes, self.filter.is_some());
         let summary = std::mem::replace(&mut self.summary, empty);
-        self.has_selected = summary.has_selected();
         if self.is_in_place() {
             self.out.write_all(ABOVE)?;
             self.has_begun = false;

@@ -30,6 +30,7 @@ enum Content {
 pub struct Summaries {
     analysis: Analysis,
     summary: Summary,
+    filter: Option<Filter>,
     shares: u32,
     partition: u32,
     number: u32,
@@ -47,7 +48,8 @@ impl Summaries {
     ) -> Summaries {
         Summaries {
             analysis: Analysis::new(plan, options, partition),
-            summary: Summary::of_partition(bytes, filter),
+            summary: Summary::of_partition(bytes, filter.is_some()),
+            filter,
             shares,
             partition,
             number: 0,
@@ -55,9 +57,9 @@ impl Summaries {
     }
 
     fn read(&mut self, each: &mut dyn FnMut(Portion)) {
-        let Summaries { analysis, summary, .. } = self;
+        let Summaries { analysis, summary, filter, .. } = self;
         let Ok(()) = analysis.events(&mut |event| {
-            summary.event(event);
+            summary.event(event, event.is_wanted(filter.as_ref()));
             Ok::<(), Infallible>(())
         });
         if self.summary.names() >= NAMED {
@@ -116,7 +118,7 @@ pub fn put_together(
     bytes: usize,
     portions: &mut dyn Iterator<Item = Portion>,
 ) -> Result<(Summary, Option<Totals>), BrokenBytes> {
-    let mut all = Summary::new(bytes, None);
+    let mut all = Summary::new(bytes, false);
     let mut changes = Changes::of(&all);
     let (mut totals, mut counted, mut from) = (None::<Totals>, 0, 0);
     for portion in portions {

@@ -22,7 +22,7 @@ impl Summary {
 
     /// Divides it by host into this number of parts: rows of the same host in other partitions are in the same part.
     pub fn split(self, parts: usize) -> Vec<Summary> {
-        let mut split = Vec::from_iter((0..parts).map(|_| Summary::new(self.bytes, None)));
+        let mut split = Vec::from_iter((0..parts).map(|_| Summary::new(self.bytes, false)));
         for part in &mut split {
             part.servers.is_cut = self.servers.is_cut;
             part.masters.is_cut = self.masters.is_cut;

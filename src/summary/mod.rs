@@ -21,7 +21,6 @@ use dissectors::kit::{Host, Purpose, Role, Socket, Transport};
 use dissectors::ledger::{Listed, listed};
 use serde::{Deserialize, Serialize};
 
-use crate::filter::Filter;
 use crate::flows::FlowRow;
 use crate::session::{
     Event, FieldLimits, Findings, MessageEvent, Needs, OtherTraffic, Port, Totals,
@@ -71,16 +70,16 @@ impl Summary {
         servers.chain(lists.map(|server| server.to_ne_bytes()))
     }
 
-    /// Empty tables with this memory limit in bytes. With a filter, only the messages that it selects count, and the
-    /// exchanges that begin with them.
-    pub fn new(bytes: usize, filter: Option<Filter>) -> Summary {
+    /// Empty tables with this memory limit in bytes. `filtered`: only selected messages count, and the exchanges that
+    /// begin with them.
+    pub fn new(bytes: usize, filtered: bool) -> Summary {
         let protocol = |&id: &Id| Protocol::new(id);
         Summary {
             protocols: Id::ALL.iter().map(protocol).collect(),
             servers: Bounded::new(bytes / 2),
             masters: Bounded::new(bytes / 8),
             clients: Bounded::new(bytes / 4),
-            selection: filter.map(Selection::new),
+            selection: filtered.then(Selection::default),
             names: None,
             bytes,
             room_for_lists: bytes / 8 / BYTES_OF_LISTED,
@@ -89,23 +88,11 @@ impl Summary {
     }
 
     /// The same for a partition of all pairs of hosts: other partitions also have names of its servers.
-    pub fn of_partition(bytes: usize, filter: Option<Filter>) -> Summary {
-        Summary { names: Some(NameChanges::default()), ..Summary::new(bytes, filter) }
+    pub fn of_partition(bytes: usize, filtered: bool) -> Summary {
+        Summary { names: Some(NameChanges::default()), ..Summary::new(bytes, filtered) }
     }
 
-    /// Empty tables of the same kind.
-    pub fn anew(&self) -> Summary {
-        let selection = self.selection.as_ref().map(Selection::anew);
-        let names = self.names.as_ref().map(|_| NameChanges::default());
-        Summary { selection, names, ..Summary::new(self.bytes, None) }
-    }
-
-    /// Whether the filter, if any, has selected a message.
-    pub fn has_selected(&self) -> bool {
-        self.selection.as_ref().is_none_or(|selection| selection.has_any)
-    }
-
-    /// Which events it needs. `filtered`: only some messages count.
+    /// Which events it needs. `filtered`: as in [`Summary::new`].
     pub fn needs(filtered: bool) -> Needs {
         // A filter may need any field.
         let (fields, findings) = match filtered {
@@ -123,12 +110,14 @@ impl Summary {
         }
     }
 
-    /// The next event, in the order of the capture.
-    pub fn event(&mut self, event: &Event<'_>) {
+    /// The next event, in the order of the capture. `is_selected`: a message counts.
+    pub fn event(&mut self, event: &Event<'_>, is_selected: bool) {
         match event {
             Event::Message(message) => {
-                let selection = self.selection.as_mut();
-                if selection.is_none_or(|selection| selection.message(message)) {
+                if let Some(selection) = &mut self.selection {
+                    selection.message(message, is_selected);
+                }
+                if is_selected {
                     self.message(message);
                 }
             }

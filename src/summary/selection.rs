@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use dissectors::kit::{CrossFlowEvent, Exchange, Finding, Map, Time, Verdict};
 
-use crate::filter::Filter;
 use crate::flows::{ExchangeCounts, FlowRow};
 use crate::session::{Checked, CheckedEvent, CrossFlow, MessageEvent};
 
@@ -15,15 +14,9 @@ const OPEN: usize = 1 << 6;
 /// The beginnings of exchanges are known to a microsecond.
 const EXACTLY: u64 = 1_000;
 
-/// The filter, and what it has selected.
-#[derive(Clone)]
-pub(super) struct Selection {
-    filter: Filter,
-    /// Flows with a selected message that have not ended.
-    flows: Map<u32, SelectedFlow>,
-    /// It has selected a message.
-    pub(super) has_any: bool,
-}
+/// The flows with a selected message that have not ended.
+#[derive(Clone, Default)]
+pub(super) struct Selection(Map<u32, SelectedFlow>);
 
 /// What was selected of a flow.
 #[derive(Clone, Default)]
@@ -44,33 +37,21 @@ struct BegunExchange {
 }
 
 impl Selection {
-    pub(super) fn new(filter: Filter) -> Selection {
-        Selection { filter, flows: Map::default(), has_any: false }
-    }
-
-    /// The same filter, which has selected nothing so far.
-    pub(super) fn anew(&self) -> Selection {
-        Selection::new(self.filter.clone())
-    }
-
-    /// A message. Returns whether it is selected.
-    pub(super) fn message(&mut self, event: &MessageEvent<'_>) -> bool {
-        let is_selected = event.is_wanted(&self.filter);
+    /// A message, selected or not: it may answer one that is.
+    pub(super) fn message(&mut self, event: &MessageEvent<'_>, is_selected: bool) {
         let number = event.context().flow.number;
         let flow = match is_selected {
-            true => Some(self.flows.entry(number).or_default()),
-            false => self.flows.get_mut(&number),
+            true => Some(self.0.entry(number).or_default()),
+            false => self.0.get_mut(&number),
         };
-        self.has_any |= is_selected;
         if let Some(flow) = flow.filter(|_| event.context().copy_of.is_none()) {
             flow.message(event, is_selected);
         }
-        is_selected
     }
 
     /// Results about earlier messages: those of selected requests count.
     pub(super) fn checked(&mut self, event: &CheckedEvent<'_>) {
-        if let Some(flow) = self.flows.get_mut(&event.context().flow.number) {
+        if let Some(flow) = self.0.get_mut(&event.context().flow.number) {
             flow.recalled(&event.checked());
         }
     }
@@ -81,7 +62,7 @@ impl Selection {
             rules, evidence, due: true, parts: None, ..
         }) = it.event
             && evidence.suffices(rules.answered.needs)
-            && let Some(flow) = self.flows.get_mut(&it.basis.flow)
+            && let Some(flow) = self.0.get_mut(&it.basis.flow)
         {
             flow.findings += u64::from(flow.requests.contains(&it.basis.seen.mark.frame));
         }
@@ -89,7 +70,7 @@ impl Selection {
 
     /// A flow has ended: with the counts of what was selected of it. `None`: nothing was.
     pub(super) fn of_flow(&mut self, row: &FlowRow) -> Option<FlowRow> {
-        let SelectedFlow { exchanges, findings, .. } = self.flows.remove(&row.flow)?;
+        let SelectedFlow { exchanges, findings, .. } = self.0.remove(&row.flow)?;
         let (exchanges, exchanges_answered) = (exchanges.asked, exchanges.answered);
         Some(FlowRow { exchanges, exchanges_answered, findings, ..row.clone() })
     }

@@ -206,7 +206,7 @@ impl Collector {
         self.checker = wanted.checks().then(|| {
             Checker::new(wanted.selection.clone(), wanted.ledger_settings, wanted.complete)
         });
-        let summary = || Summary::new(wanted.bytes, wanted.filter.clone());
+        let summary = || Summary::new(wanted.bytes, wanted.filter.is_some());
         self.summary = wanted.of_summary().next().map(|_| summary());
         self.has_selected = false;
         self.flows = Set::default();
@@ -221,14 +221,12 @@ impl Collector {
         if let Some(checker) = &mut self.checker {
             checker.event(event);
         }
+        let is_wanted = event.is_wanted(self.wanted.filter.as_ref());
         if let Some(summary) = &mut self.summary {
-            summary.event(event);
+            summary.event(event, is_wanted);
         }
         match event {
-            Event::Message(m) => {
-                if self.wanted.filter.as_ref().is_some_and(|filter| !m.is_wanted(filter)) {
-                    return Ok(());
-                }
+            Event::Message(m) if is_wanted => {
                 self.has_selected = true;
                 self.message(m, sink)?;
             }

@@ -148,7 +148,7 @@ impl Model {
             // Its messages share the memory with the conversations.
             index: Index::new(index / 2),
             messages: MessageIndex::new(index / 2),
-            summary: Summary::new(tables, None),
+            summary: Summary::new(tables, false),
             so_far: None,
             selection,
             ledger_settings,
@@ -200,7 +200,7 @@ impl Model {
 
     /// The next event.
     pub fn event(&mut self, event: &Event<'_>, wanted: impl FnOnce(&Filter) -> bool) {
-        self.summary.event(event);
+        self.summary.event(event, true);
         if let Some(checker) = &mut self.checker {
             checker.event(event);
         }

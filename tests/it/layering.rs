@@ -15,7 +15,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
     ("scrub", &["capture", "net"]),
     ("session", &["capture", "filter", "flows", "message", "net"]),
     ("check", &["capture", "filter", "message", "output_file", "session"]),
-    ("summary", &["filter", "flows", "session"]),
+    ("summary", &["flows", "session"]),
     ("abuse", &["check", "filter", "flows", "session"]),
     ("diagnose", &["abuse", "check", "session", "summary"]),
     ("rows", &["check", "flows", "session", "summary"]),

@@ -164,8 +164,7 @@ impl Conversation {
         let is_challenge = kind == PacketKind::Challenge;
         let clock = settings.clock(payload.time);
         // A client whose info request stays unanswered may begin anew: it is the same exchange.
-        let waits =
-            |info: PendingRequest| info.is_open() && clock.waits(info.began, info.mark.time);
+        let waits = |info: PendingRequest| info.is_open() && info.waits(clock);
         let info = summary.timestamp.and_then(|timestamp| self.info_asked(timestamp));
         let begins_anew = is_challenge && info.is_some_and(waits);
         let goes_on = !is_challenge
@@ -174,8 +173,7 @@ impl Conversation {
             let Some(before) = self.requests.get(at) else { return (Sending::New, None) };
             self.requests.change(at, |same| repeat(same, asked));
             self.rest().began.get_or_insert(before.mark.time);
-            let again = if before.is_open() || begins_anew { Sending::Again } else { Sending::New };
-            return (if goes_on { Sending::GoesOn } else { again }, None);
+            return (Sending::of(goes_on, before.is_open() || begins_anew), None);
         }
         // Another challenge begins another exchange.
         if is_challenge
@@ -184,11 +182,7 @@ impl Conversation {
         {
             (rest.began, rest.challenged) = (None, false);
         }
-        let sending = match (goes_on, begins_anew) {
-            (true, _) => Sending::GoesOn,
-            (false, true) => Sending::Again,
-            (false, false) => Sending::New,
-        };
+        let sending = Sending::of(goes_on, begins_anew);
         (sending, self.requests.push(asked, settings.limits.pending, clock))
     }
 

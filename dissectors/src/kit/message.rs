@@ -14,8 +14,8 @@ pub struct Message {
     pub purpose: Purpose,
     /// The one-line summary: `{field}` is a field's value, `{field=}` its meaning, `{field#}` the
     /// length of a list, `{field# server}` the same with its noun (`property/properties` for an
-    /// irregular plural), `{field?text}` the text if a flag is set, `{field!text}` if it is not. The part in `[ ]` is left out
-    /// if a field in it is absent, or a flag not set.
+    /// irregular plural), `{field?text}` the text if a flag is set, `{field!text}` if it is not. The part in
+    /// `[ ]` is left out if a field in it is absent, or its flag is not as its text needs.
     pub summary: &'static str,
     /// The fields that scripts see in it, in order: those in `fields`, and those next to it.
     pub fields: &'static [&'static Field],

@@ -35,6 +35,17 @@ pub enum Sending {
     GoesOn,
 }
 
+impl Sending {
+    /// How a request relates to earlier ones: one that continues an exchange is no repeat, whatever came before.
+    pub const fn of(goes_on: bool, is_again: bool) -> Sending {
+        match (goes_on, is_again) {
+            (true, _) => Sending::GoesOn,
+            (false, true) => Sending::Again,
+            (false, false) => Sending::New,
+        }
+    }
+}
+
 impl Reply {
     /// The reply to a request that was sent once and began its exchange.
     pub const fn to(request: u64, sent: Time) -> Reply {

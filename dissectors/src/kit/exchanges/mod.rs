@@ -166,11 +166,7 @@ impl<Q: Question> Exchanges<Q> {
             return Sent { sending: Sending::Again, challenged: None, removed: None };
         }
         let (goes_on, challenged) = self.go_on(&mut asked, clock.timeout);
-        let sending = match (self.begin_anew(&mut asked, clock.timeout), goes_on) {
-            (_, true) => Sending::GoesOn,
-            (true, false) => Sending::Again,
-            (false, false) => Sending::New,
-        };
+        let sending = Sending::of(goes_on, self.begin_anew(&mut asked, clock.timeout));
         let removed = self.push(asked, most, clock);
         Sent { sending, challenged, removed }
     }

@@ -111,6 +111,11 @@ impl<Q: Question> Request<Q> {
         matches!(self.due, ResponseDue::Yes | ResponseDue::No)
     }
 
+    /// Whether it still waits, repeats included.
+    pub fn waits(&self, clock: Clock) -> bool {
+        clock.waits(self.began, self.mark.time)
+    }
+
     /// Whether its response is overdue.
     pub fn is_overdue(&self, clock: Clock) -> bool {
         clock.is_over(self.mark.time)
@@ -140,10 +145,7 @@ impl<Q: Question> Request<Q> {
     /// repeat one that does.
     pub fn is_again(&self, before: &Request<Q>, timeout: i64) -> bool {
         let clock = Clock { now: self.mark.time, timeout };
-        before.is_open()
-            && before.due == self.due
-            && self.repeats(before)
-            && clock.waits(before.began, before.mark.time)
+        before.is_open() && before.due == self.due && self.repeats(before) && before.waits(clock)
     }
 
     /// Whether this request asks for the data of another, which is still waiting with its challenge, as if it had not been
@@ -154,7 +156,7 @@ impl<Q: Question> Request<Q> {
             && before.what.has_challenge()
             && (self.what.has_challenge() || !self.what.carries_challenge())
             && self.is_alike(before)
-            && clock.waits(before.began, before.mark.time)
+            && before.waits(clock)
     }
 
     /// It was repeated.

@@ -82,6 +82,16 @@ pub struct MessageEvent<'b> {
     pub(super) decoded: &'b Decoded,
 }
 
+impl Event<'_> {
+    /// Whether a display filter, if there is one, selects it; it rejects nothing but messages.
+    pub fn is_wanted(&self, filter: Option<&Filter>) -> bool {
+        match (filter, self) {
+            (Some(filter), Event::Message(message)) => message.is_wanted(filter),
+            _ => true,
+        }
+    }
+}
+
 impl<'b> MessageEvent<'b> {
     /// Its flow, its protocol, and its packet.
     #[inline]
