@@ -111,8 +111,7 @@ pub(super) fn rules_response<S: Sink>(
     }
     let announced = r.u16_le(&f::NUM_RULES)?;
     let mut list = rules::ListCount::new(announced.value.into(), announced.at);
-    let (start, bytes) = (r.at(), r.peek());
-    let mut names = SeenNames::new(bytes, start);
+    let mut names = SeenNames::new(r.peek());
     r.open(&f::RULES);
     let read = rule_pairs(r, &mut list, &mut names);
     r.close();
