@@ -89,7 +89,7 @@ impl FailingClients {
 }
 
 /// A list in progress.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct List {
     client: SocketAddr,
     begun: Time,
@@ -402,66 +402,93 @@ impl Master {
 
     /// Conclusions at the end.
     pub(super) fn conclude(&mut self, around: &Surroundings) {
+        let is_refused = self.items.fact(Item::Reached).run > 0;
+        if is_refused || self.is_unheard(around) || self.never_speaks(around) {
+            return;
+        }
         let is_due = |list: &&List| {
             let waits = list.waits.map(|(_, sent, _)| around.end.since(sent));
             waits.is_some_and(|waits| around.complete || waits >= around.timeout)
         };
-        let is_refused = self.items.fact(Item::Reached).run > 0;
-        if is_refused {
-            return;
-        }
-        let speaks = self.spoke > 0;
-        let is_gone = self.unreached.count >= NO_ACCIDENT && self.silent.count == 0;
-        if !speaks && !around.is_heard || speaks && is_gone {
-            let (times, frame) = match speaks {
-                true => (self.unreached.count, self.unreached.frame),
-                false => (self.asked.max(self.clients.len() as u64).max(1), self.first),
-            };
-            let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
-            let why = Failure::with(&causes::masters::MASTER_SILENT, frame, &values);
-            let is_proven = around.complete
-                || times >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
-            let reached = self.items.fact(Item::Reached);
-            match is_proven {
-                true => reached.fails(why),
-                false if speaks => reached.doubt(vec![frame], why),
-                false => reached.open_by(why),
-            }
-            return;
-        }
-        let greets = self.protocol.info().masters.is_some_and(|it| it.greets_at.is_some());
-        let is_asked = self.is_probed || !self.clients.is_empty();
-        if !speaks && greets && is_asked && !around.is_lossy {
-            let values: [(_, &dyn Display); 1] = [("times", &self.clients.len().max(1))];
-            let why = Failure::with(&causes::masters::NEVER_SPEAKS, self.first, &values);
-            self.items.fact(Item::Greets).fails(why);
-            return;
-        }
-        let Connections { count: times, frame } = self.silent;
-        if speaks && greets && times >= NO_ACCIDENT && !around.is_lossy {
-            let values: [(_, &dyn Display); 1] = [("times", &times)];
-            let why = Failure::with(&causes::masters::NEVER_SPEAKS, frame, &values);
-            self.items.fact(Item::Greets).fails_by(vec![why]);
-            return;
-        }
+        let waiting = Vec::from_iter(self.lists.iter().filter(is_due).copied());
         // It closes the connection without a word then.
         if let Some(frame) = self.wrong_answer
             && !self.has_right_answer
             && !self.items.is_met(Item::GivesList)
             && self.items.fact(Item::AcceptsClient).run == 0
-            && self.lists.iter().any(|list| is_due(&list))
+            && !waiting.is_empty()
         {
             let values: [(_, &dyn Display); 1] = [("text", &"sends no list")];
             let why = Failure::with(&causes::masters::VALIDATE_REFUSED, frame, &values);
             self.items.fact(Item::AcceptsClient).fails(why);
         }
-        let waiting = self.lists.iter().filter(is_due);
-        let stopped = waiting.clone().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
-        let unanswered: u64 = waiting.filter_map(|list| Some(list.waits?.2)).sum();
+        if !around.is_lossy {
+            self.waited_for(&waiting, around.complete);
+        }
+        let left = self.lists.iter().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
+        if let Some(list) = left.filter(|_| !self.items.fact(Item::GivesWholeList).is_known()) {
+            let packets = counted(list.pages, "packet");
+            let text = format!("{} servers in {packets}, and no end", grouped(list.servers));
+            self.items.fact(Item::GivesWholeList).open(&causes::LIST_CUT, self.spoke, text);
+        }
+    }
+
+    /// No packet comes from it, or no longer.
+    fn is_unheard(&mut self, around: &Surroundings) -> bool {
+        let speaks = self.spoke > 0;
+        let is_gone = self.unreached.count >= NO_ACCIDENT && self.silent.count == 0;
+        if !(!speaks && !around.is_heard || speaks && is_gone) {
+            return false;
+        }
+        let (times, frame) = match speaks {
+            true => (self.unreached.count, self.unreached.frame),
+            false => (self.asked.max(self.clients.len() as u64).max(1), self.first),
+        };
+        let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
+        let why = Failure::with(&causes::masters::MASTER_SILENT, frame, &values);
+        let is_proven =
+            around.complete || times >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
+        let reached = self.items.fact(Item::Reached);
+        match is_proven {
+            true => reached.fails(why),
+            false if speaks => reached.doubt(vec![frame], why),
+            false => reached.open_by(why),
+        }
+        true
+    }
+
+    /// It accepts connections, and does not greet as its protocol demands, or no longer.
+    fn never_speaks(&mut self, around: &Surroundings) -> bool {
+        let greets = self.protocol.info().masters.is_some_and(|it| it.greets_at.is_some());
+        if !greets || around.is_lossy {
+            return false;
+        }
+        let Connections { count: times, frame } = self.silent;
+        let speaks = self.spoke > 0;
+        let is_asked = self.is_probed || !self.clients.is_empty();
+        let why = |times: u64, frame| {
+            let values: [(_, &dyn Display); 1] = [("times", &times)];
+            Failure::with(&causes::masters::NEVER_SPEAKS, frame, &values)
+        };
+        let asked = self.clients.len().max(1) as u64;
+        match self.items.fact(Item::Greets) {
+            greeting if !speaks && is_asked => greeting.fails(why(asked, self.first)),
+            greeting if speaks && times >= NO_ACCIDENT => {
+                greeting.fails_by(vec![why(times, frame)]);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Clients still wait for these lists, or for their next part.
+    fn waited_for(&mut self, waiting: &[List], is_complete: bool) {
+        let stopped = waiting.iter().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
+        let unanswered: u64 = waiting.iter().filter_map(|list| Some(list.waits?.2)).sum();
         let is_share = self.asked >= ENOUGH && 10 * unanswered > self.asked;
         let gives_some = self.items.is_met(Item::GivesList);
         if let Some(list) = stopped
-            && let Some((frame, _, times)) = list.waits.filter(|_| !around.is_lossy)
+            && let Some((frame, _, times)) = list.waits
         {
             let values: [(_, &dyn Display); 3] = [
                 ("servers", &grouped(list.servers)),
@@ -470,9 +497,8 @@ impl Master {
             ];
             let why = Failure::with(&causes::masters::LIST_THROTTLED, frame, &values);
             self.items.fact(Item::GivesWholeList).fails_by(vec![why]);
-        } else if (unanswered >= NO_ACCIDENT || around.complete && unanswered > 0)
+        } else if (unanswered >= NO_ACCIDENT || is_complete && unanswered > 0)
             && (is_share || !gives_some)
-            && !around.is_lossy
         {
             let (times, asked) = (grouped(unanswered), grouped(self.asked));
             let which = match gives_some {
@@ -483,12 +509,6 @@ impl Master {
                 [("which", &which), ("times", &times), ("asked", &asked)];
             let why = Failure::with(&causes::masters::LIST_UNANSWERED, self.first, &values);
             self.items.fact(Item::GivesList).fails_by(vec![why]);
-        }
-        let left = self.lists.iter().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
-        if let Some(list) = left.filter(|_| !self.items.fact(Item::GivesWholeList).is_known()) {
-            let packets = counted(list.pages, "packet");
-            let text = format!("{} servers in {packets}, and no end", grouped(list.servers));
-            self.items.fact(Item::GivesWholeList).open(&causes::LIST_CUT, self.spoke, text);
         }
     }
 }

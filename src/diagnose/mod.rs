@@ -373,71 +373,91 @@ impl Diagnosis {
         // A duplicate datagram adds no information.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
         let payload = event.payload();
-        let (from, to, frame) = (payload.from, payload.to, payload.frame);
-        self.everywhere.see(from.ip(), to.ip());
-        if self.speakers.len() < self.remembered {
-            self.speakers.insert(from.ip());
-        }
-        if self.receivers.len() < self.remembered {
-            self.receivers.insert(to.ip());
-        }
+        self.hosts_of(payload.from.ip(), payload.to.ip());
         // It may be the message in the latest datagram.
-        self.unread.take_if(|unread| unread.frame == frame);
+        self.unread.take_if(|unread| unread.frame == payload.frame);
         self.unread_datagram();
         if self.is_nothing_of_its_own(event) {
             return self.odd(event);
         }
-        let purpose = event.message().purpose;
         self.parties(id, event);
+        if event.message().purpose == Purpose::ListRequest {
+            self.findings(event);
+            return self.list_asked(id, event);
+        }
         let mut shown = Vec::new();
-        let server = match (purpose, event.message().speaker) {
-            (Purpose::ListRequest, _) => {
-                self.findings(event);
-                return self.list_asked(id, event);
-            }
+        let server = self.server_of(id, event, &mut shown);
+        let failed = self.findings(event);
+        shown.retain(|item| !failed.contains(item));
+        if let Some(server) = server {
+            self.shown(server, event, &shown);
+        }
+    }
+
+    /// Both hosts of a message take part, up to a maximum.
+    fn hosts_of(&mut self, from: IpAddr, to: IpAddr) {
+        self.everywhere.see(from, to);
+        if self.speakers.len() < self.remembered {
+            self.speakers.insert(from);
+        }
+        if self.receivers.len() < self.remembered {
+            self.receivers.insert(to);
+        }
+    }
+
+    /// Reads a message for its purpose, and returns the server that it is about. `shown`: the items that it shows to be
+    /// met, if no finding contradicts.
+    fn server_of(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+    ) -> Option<SocketAddr> {
+        match (event.message().purpose, event.message().speaker) {
+            (Purpose::ListRequest, _) => None,
             (Purpose::List, _) => self.list(event),
             (Purpose::Query | Purpose::ChallengeRequest, _) => self.query(id, event),
-            (Purpose::Response | Purpose::ClientChallenge, _) => self.response(event, &mut shown),
-            (Purpose::Join | Purpose::Heartbeat, _) => self.join(id, event, &mut shown),
-            (Purpose::Challenge, _) => self.challenge(event, &mut shown),
-            (Purpose::Check, _) => self.probe(id, event, &mut shown),
+            (Purpose::Response | Purpose::ClientChallenge, _) => self.response(event, shown),
+            (Purpose::Join | Purpose::Heartbeat, _) => self.join(id, event, shown),
+            (Purpose::Challenge, _) => self.challenge(event, shown),
+            (Purpose::Check, _) => self.probe(id, event, shown),
             (Purpose::ChallengeResponse, _) => {
-                self.challenge_response(id, event, &mut shown, &[Item::Echo, Item::Info])
+                self.challenge_response(id, event, shown, &[Item::Echo, Item::Info])
             }
             (Purpose::CheckResponse, Role::Server) => {
-                let server = self.below(id, from);
                 shown.push(Item::ProbeBack);
-                server
+                self.below(id, event.payload().from)
             }
-            (Purpose::CheckResponse, _) => {
-                self.challenge_response(id, event, &mut shown, &[Item::Echo])
-            }
-            (Purpose::JoinResponse, _) => self.join_response(id, event, &mut shown),
+            (Purpose::CheckResponse, _) => self.challenge_response(id, event, shown, &[Item::Echo]),
+            (Purpose::JoinResponse, _) => self.join_response(id, event, shown),
             (Purpose::Quit, _) => self.quit(event),
             (Purpose::Authentication, _) => self.announced(id, event),
-            (Purpose::AuthenticationResponse, _) => self.authenticated(id, event, &mut shown),
+            (Purpose::AuthenticationResponse, _) => self.authenticated(id, event, shown),
             (Purpose::Other, _) => self.words_of_master(event),
-        };
-        let failed = self.findings(event);
-        if purpose == Purpose::Query
-            && let Some(server) = server.and_then(|server| self.servers.get_mut(&server))
-            && let Some(wrong) = event.checked().findings.iter().find(is_clients_fault)
-        {
-            server.wrong = Some((frame, wrong.detail.to_string()));
         }
+    }
+
+    /// What a message shows of the server at `address`: these items, its hop limit, its name and players.
+    fn shown(&mut self, address: SocketAddr, event: &MessageEvent<'_>, items: &[Item]) {
+        let payload = event.payload();
+        let (from, to, frame) = (payload.from, payload.to, payload.frame);
         let kind = match self.sent.get_mut(&frame, self.remembered) {
             Some(ServerPacket { what: ServerPacketKind::Response { to }, .. }) => *to,
             _ => None,
         };
-        let Some(server) = server.and_then(|server| self.servers.get_mut(&server)) else { return };
+        let Some(server) = self.servers.get_mut(&address) else { return };
+        if event.message().purpose == Purpose::Query
+            && let Some(wrong) = event.checked().findings.iter().find(is_clients_fault)
+        {
+            server.wrong = Some((frame, wrong.detail.to_string()));
+        }
         let own = from.ip() != to.ip() && matches!(event.message().speaker, Role::Server);
+        let hop_limit = event.context().hop_limit;
         match event.message().speaker {
-            Role::Server if own => server.hops.server.see(context.hop_limit),
-            Role::Client if server.with(from.ip()).is_none() => {
-                server.hops.clients.see(context.hop_limit)
-            }
-            Role::Client => server.hops.masters.see(context.hop_limit),
-            Role::Master => server.hops.masters.see(context.hop_limit),
+            Role::Server if own => server.hops.server.see(hop_limit),
+            Role::Client if server.with(from.ip()).is_none() => server.hops.clients.see(hop_limit),
+            Role::Client => server.hops.masters.see(hop_limit),
+            Role::Master => server.hops.masters.see(hop_limit),
             _ => {}
         }
         if let Some(paths) = event.message().describes {
@@ -448,7 +468,7 @@ impl Diagnosis {
             server.players = server.players.max(first(paths.players).and_then(described::number));
         }
         let master = if event.message().speaker == Role::Master { from } else { to };
-        for item in shown.into_iter().filter(|item| !failed.contains(item)) {
+        for &item in items {
             match is_of_registration(item) {
                 true => server.good_with(master.ip(), item, frame),
                 false => server.good_of(kind, item, frame),

@@ -170,6 +170,17 @@ fn settings_apply_and_the_command_line_has_precedence() {
 }
 
 #[test]
+fn a_challenge_of_a_port_is_known_after_hours_of_silence() {
+    let project = project("hours", "complete = true");
+    let asked = "0.00 c > s  FEFD 09 10203040\n0.02 s > c  09 10203040 '133961823' 00\n\
+        9000.00 c > s  FEFD 00 10203040 07FC185F FFFFFF01\nend 9010";
+    project.play("broken.pcap", &Setting::udp(6500), asked);
+    let outcome = json(&project, &[]);
+    assert_eq!(rule(&outcome, "GS4008")["verdict"], "pass");
+    assert_eq!(rule(&outcome, "GS4010")["failed"], 0, "the server gave one");
+}
+
+#[test]
 fn tolerances_decide() {
     let project = project("tolerances", "");
     let silent = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
@@ -205,6 +216,7 @@ fn tolerances_decide() {
         (60, "valve-heartbeat = \"1min\"", "pass"),
         (300, "valve-heartbeat = \"1min\"", "fail"),
         (331, "flow-idle = \"2min\"", "not_exercised"),
+        (8_000, "", "fail"),
     ] {
         project.play("broken.pcap", &Setting::udp(27010), &joins(seconds));
         project.write("gamewire.toml", format!("[tolerances]\n{settled}"));

@@ -67,7 +67,7 @@ fn the_example_of_a_configuration_is_valid_and_has_every_key() {
     let (shown, defaults) = (&shown.protocols, &default.settings.protocols);
     assert_eq!(shown.valve_master, defaults.valve_master);
     assert_eq!(shown.gamespy1.heartbeat, defaults.gamespy1.heartbeat);
-    assert_eq!((config.flow_idle, default.idle), (Some(Info::HEARTBEATS), None));
+    assert_eq!((config.flow_idle, default.idle), (Some(Info::STATEFUL), None));
     // The error for an unknown key lists all keys.
     for table in ["", "[tolerances]", "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"", "[keys]"] {
         let error = Config::read(file, &format!("{table}\n\"???\" = 1")).expect_err("unknown");

@@ -87,7 +87,7 @@ impl Protocol for AcrMaster {
         messages: messages::ALL,
         forms: &[],
         rules: rules::ALL,
-        idle: Info::HEARTBEATS,
+        idle: Info::STATEFUL,
         masters: Some(&MASTERS),
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,

@@ -130,7 +130,7 @@ impl Protocol for GameSpy1 {
         messages: messages::ALL,
         forms: &[],
         rules: rules::ALL,
-        idle: Info::HEARTBEATS,
+        idle: Info::STATEFUL,
         masters: Some(&MASTERS),
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,

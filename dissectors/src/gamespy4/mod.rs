@@ -80,7 +80,7 @@ impl Protocol for GameSpy4 {
         messages: m::ALL,
         forms: &[],
         rules: rules::ALL,
-        idle: Info::QUERIES,
+        idle: Info::STATEFUL,
         masters: None,
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,

@@ -155,11 +155,12 @@ impl FlowFacts {
 }
 
 impl Info {
-    /// For protocols of requests with immediate responses: after two minutes, a network address
+    /// For protocols in which a request depends on nothing that is older: after two minutes, a network address
     /// translator may give the same port to another client (RFC 4787, section 4.3).
     pub const QUERIES: i64 = 120_000_000_000;
-    /// For protocols of heartbeats: an hour, because heartbeats that come far too seldom are judged, too.
-    pub const HEARTBEATS: i64 = 3_600_000_000_000;
+    /// For protocols whose messages depend on earlier ones of the same port, as heartbeats and challenges do: a day,
+    /// because heartbeats that come far too seldom are judged, too.
+    pub const STATEFUL: i64 = 86_400_000_000_000;
     /// For flows whose protocol is unknown: a quarter of an hour.
     pub const UNKNOWN: i64 = 900_000_000_000;
 }

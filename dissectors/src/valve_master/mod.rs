@@ -123,7 +123,7 @@ impl Protocol for ValveMaster {
         messages: messages::ALL,
         forms: &[],
         rules: rules::ALL,
-        idle: Info::HEARTBEATS,
+        idle: Info::STATEFUL,
         masters: Some(&MASTERS),
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
