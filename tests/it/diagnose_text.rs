@@ -36,6 +36,29 @@ fn a_whole_answer_without_a_number_lacks_no_part() {
     assert_eq!(item(&part, "servers", "seen.whole"), "no split_part_missing", "{part:#}");
 }
 
+/// Games answer more queries than the specification demands.
+#[test]
+fn a_query_that_the_specification_does_not_name_is_answered() {
+    let queries = [
+        (r"\teams\", r"\team_0\Red\score_0\3\queryid\1.1\final\"),
+        (r"\packets\", r"\packets\1\queryid\1.1\final\"),
+        (r"\echo\hello", r"\echo_reply\hello\queryid\1.1\final\"),
+        (r"\level_property\title", r"\title\Deck\queryid\1.1\final\"),
+        (r"\game_property\fraglimit", r"\fraglimit\25\queryid\1.1\final\"),
+        (r"\player_property\name", r"\name_0\Ann\queryid\1.1\final\"),
+    ];
+    for (query, answer) in queries.map(|(a, b)| (a.replace(r"\\", r"\"), b.replace(r"\\", r"\"))) {
+        let both = rounds(&format!("AT.00 c > s  '{query}'\nAT.02 s > c  '{answer}'\n"));
+        let both = diagnosed(&both);
+        assert_eq!(item(&both, "servers", "seen.answered"), "yes", "{query} {both:#}");
+        let silent = rounds(&format!(
+            "AT.00 c > s  '\\info\\'\nAT.02 s > c  '\\hostname\\A\\final\\'\nAT.05 c > s  '{query}'\n"
+        ));
+        let codes = diagnosed(&silent)["findings"].to_string();
+        assert!(!codes.contains("GS1030"), "a response is not demanded: {codes}");
+    }
+}
+
 /// A client that gets this list in this second.
 fn listed(at: u32, list: &str) -> String {
     format!(

@@ -179,15 +179,35 @@ fn response<S: Sink>(
                 heard(cx, &asked, response, payload, sink);
             }
         }
-        None => {
-            server =
-                unexpected(cx, (response, summary.challenge), copy, payload, sink).unwrap_or(server)
-        }
+        None => match (!copy).then(|| beside_challenge(cx, response, payload)).flatten() {
+            Some(asked) => heard(cx, &asked, response, payload, sink),
+            None => {
+                let unexpected = unexpected(cx, (response, summary.challenge), copy, payload, sink);
+                server = unexpected.unwrap_or(server);
+            }
+        },
     }
     if response == ResponseKind::Challenge {
         remember(cx, summary.challenge, payload, server, sink);
     }
     expire(cx, payload.time, false, sink);
+}
+
+/// The request that such data answers although it was answered by a challenge before, which the client has not returned.
+fn beside_challenge(
+    cx: &mut Context<'_, A2s>,
+    response: ResponseKind,
+    payload: &Payload<'_>,
+) -> Option<PendingRequest> {
+    let clock = cx.settings.clock(payload.time);
+    let at = cx.conversation.requests.position(|asked: &PendingRequest| {
+        asked.mark.side != payload.side
+            && asked.is_challenged()
+            && asked.what.is_complete(response)
+            && response.is_for(asked.what.kind)
+            && !asked.is_overdue(clock)
+    })?;
+    cx.conversation.requests.take(at)
 }
 
 /// A whole response that cannot be read, because it is compressed. If the recording lost bytes of it, and a

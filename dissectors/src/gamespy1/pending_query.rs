@@ -34,18 +34,32 @@ pub(super) enum QueryKind {
     Basic,
     Rules,
     Players,
+    // Games answer these, too; the specification does not say that servers must.
+    Teams,
+    Packets,
+    Echo,
+    LevelProperty,
+    GameProperty,
+    PlayerProperty,
 }
 
 impl QueryKind {
+    const ALL: [QueryKind; 11] = [
+        QueryKind::Info,
+        QueryKind::Status,
+        QueryKind::Basic,
+        QueryKind::Rules,
+        QueryKind::Players,
+        QueryKind::Teams,
+        QueryKind::Packets,
+        QueryKind::Echo,
+        QueryKind::LevelProperty,
+        QueryKind::GameProperty,
+        QueryKind::PlayerProperty,
+    ];
+
     pub(super) fn of(first: &[u8]) -> Option<QueryKind> {
-        Some(match first {
-            b"info" => QueryKind::Info,
-            b"status" => QueryKind::Status,
-            b"basic" => QueryKind::Basic,
-            b"rules" => QueryKind::Rules,
-            b"players" => QueryKind::Players,
-            _ => return None,
-        })
+        QueryKind::ALL.into_iter().find(|kind| kind.name().as_bytes() == first)
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -55,6 +69,24 @@ impl QueryKind {
             QueryKind::Basic => "basic",
             QueryKind::Rules => "rules",
             QueryKind::Players => "players",
+            QueryKind::Teams => "teams",
+            QueryKind::Packets => "packets",
+            QueryKind::Echo => "echo",
+            QueryKind::LevelProperty => "level_property",
+            QueryKind::GameProperty => "game_property",
+            QueryKind::PlayerProperty => "player_property",
         }
+    }
+
+    /// Whether the specification demands a response.
+    pub(super) fn demands_response(self) -> bool {
+        matches!(
+            self,
+            QueryKind::Info
+                | QueryKind::Status
+                | QueryKind::Basic
+                | QueryKind::Rules
+                | QueryKind::Players
+        )
     }
 }

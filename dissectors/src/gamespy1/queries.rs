@@ -17,7 +17,7 @@ pub(super) struct AnsweredQuery {
     pub(super) reply: Reply,
 }
 
-/// Adds a query; for those of the specification, a response from game servers is due.
+/// Adds a query that waits for its response.
 pub(super) fn query<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -37,7 +37,7 @@ pub(super) fn query<S: Sink>(
     sink.asks(word.name(), payload);
     let answered = cx.conversation.unasked.take() == Some(payload.side.other());
     if answered && cx.flow.silence <= Time::MOMENT.unsigned_abs() {
-        rules::query_answered(payload.whole(), sink);
+        query_answered(word, payload, sink);
         return;
     }
     // For a repeat, or a copy from the network, no further response is due.
@@ -58,11 +58,17 @@ pub(super) fn query<S: Sink>(
 fn kinds_by_keys(words: &TextProperties<'_>, bytes: &[u8]) -> &'static [QueryKind] {
     let has = |key: &[u8]| memchr::memmem::find(bytes, key).is_some();
     let lists_players = has(b"\\player_0\\") || has(b"\\playername_0\\");
+    if words.first.starts_with(b"echo") {
+        return &[QueryKind::Echo];
+    }
     match (has(b"\\hostname\\"), words.gamename.is_some(), lists_players) {
         (true, true, _) => &[QueryKind::Status, QueryKind::Info],
         (true, false, _) => &[QueryKind::Info, QueryKind::Status],
         (false, true, _) => &[QueryKind::Basic, QueryKind::Status],
         (false, false, true) => &[QueryKind::Players, QueryKind::Status],
+        (false, false, false) if has(b"\\teamname_0\\") || has(b"\\team_0\\") => {
+            &[QueryKind::Teams, QueryKind::Status]
+        }
         (false, false, false) => &[QueryKind::Rules, QueryKind::Status, QueryKind::Players],
     }
 }
@@ -96,13 +102,23 @@ pub(super) fn answered<S: Sink>(
         return None;
     };
     let asked = cx.conversation.requests.take(at)?;
-    rules::query_answered(payload.whole(), sink);
+    query_answered(asked.what.kind, payload, sink);
     sink.reflects(asked.what.kind.name(), asked.mark.length, payload);
     Some(AnsweredQuery { kind: asked.what.kind, reply: asked.reply(true) })
 }
 
+/// A payload belongs to a query that is answered.
+fn query_answered<S: Sink>(kind: QueryKind, payload: &Payload<'_>, sink: &mut S) {
+    if kind.demands_response() {
+        rules::query_answered(payload.whole(), sink);
+    }
+}
+
 /// A query is no longer waited for.
 fn give_up<S: Sink>(cx: &Cx<'_>, asked: &PendingQuery, clock: Clock, sink: &mut S) {
+    if !asked.what.kind.demands_response() {
+        return;
+    }
     let evidence = cx.flow.missing(asked, clock);
     let [a, b, c, d, e] = asked.what.first;
     let frame = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);

@@ -49,6 +49,23 @@ fn a_response_has_its_request_and_the_start_of_the_exchange() {
     assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, true)]);
 }
 
+/// Some servers send the data beside a challenge; a client that returns the challenge all the same asks anew.
+#[test]
+fn data_beside_a_challenge_answers_the_request() {
+    let lab = said(&[(0.0, T), (0.1, A), (0.2, I)], 9.0);
+    assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, false), reply(1, 0.0, 0.0, 1, true)]);
+    assert_eq!(verdict(&lab, &rules::A2S061), [2, 0, 0]);
+    let lab = said(&[(0.0, U1), (0.1, A), (0.2, D), (0.3, U), (0.4, D)], 9.0);
+    assert_eq!(lab.sink.replies.last(), Some(&reply(4, 0.3, 0.3, 1, true)));
+    assert_eq!(verdict(&lab, &rules::A2S061)[1], 0);
+    // Too late, or twice, it is unasked.
+    for at in [4.0, 0.3] {
+        let lab =
+            said(&[(0.0, T), (0.1, A), (0.2, I), (at, I.replace("'n'", "'o'").as_str())], 9.0);
+        assert_eq!(verdict(&lab, &rules::A2S061)[1], 1, "{at}");
+    }
+}
+
 #[test]
 fn a_response_of_another_kind_has_its_request() {
     let lab = said(&[(0.0, U1), (0.1, "FFFFFFFF 45 0100 'motd' 00 'x' 00")], 9.0);

@@ -123,7 +123,12 @@ impl<Q: Question> Request<Q> {
 
     /// Whether it was answered before.
     pub fn was_answered(&self) -> bool {
-        self.due == ResponseDue::Answered || self.is(RequestFlags::GOES_ON)
+        self.due == ResponseDue::Answered || self.is_challenged()
+    }
+
+    /// Whether a challenge came that the client may continue with.
+    pub fn is_challenged(&self) -> bool {
+        self.is(RequestFlags::GOES_ON)
     }
 
     /// Whether a response to it may come, now or at an earlier time.
@@ -169,7 +174,7 @@ impl<Q: Question> Request<Q> {
 
     /// Whether this request continues an exchange with the challenge from its response so far.
     pub fn goes_on_from(&self, before: &Request<Q>) -> bool {
-        self.what.carries_challenge() && before.is(RequestFlags::GOES_ON) && self.is_alike(before)
+        self.what.carries_challenge() && before.is_challenged() && self.is_alike(before)
     }
 
     /// Whether this request replaces the other, which was or may have been answered.
@@ -177,7 +182,7 @@ impl<Q: Question> Request<Q> {
         match before.due {
             ResponseDue::NoMore => self.is_alike(before),
             ResponseDue::Answered => {
-                before.left == 0 && !before.is(RequestFlags::GOES_ON) || self.repeats(before)
+                before.left == 0 && !before.is_challenged() || self.repeats(before)
             }
             ResponseDue::Yes | ResponseDue::No => false,
         }
