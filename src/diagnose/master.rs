@@ -273,6 +273,13 @@ impl Master {
             self.lists.retain(|list| list.client != payload.to);
             return;
         }
+        let is_waiting = |list: &List| list.client == payload.to && list.waits.is_some();
+        let is_elsewhere = payload.from != self.address && event.reply().is_none();
+        if is_elsewhere && self.lists.iter().any(is_waiting) {
+            self.lists.retain(|list| list.client != payload.to);
+            let from = format!("a list comes from port {}", payload.from.port());
+            return self.items.fact(Item::GivesList).bad(&causes::OTHER_PORT, frame, from);
+        }
         self.items.good(Item::GivesList, frame);
         let listed = described::each_listed(event).numbers().count() as u64;
         let is_paged = self.is_paged();

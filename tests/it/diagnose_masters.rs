@@ -414,3 +414,20 @@ end 60"
     assert_ne!(accepts("current_version 20700 140 "), "no refused_in_words");
     assert_eq!(accepts("you are banned"), "no refused_in_words");
 }
+
+#[test]
+fn a_list_from_a_port_that_nobody_asked_does_not_arrive() {
+    let asked = |at: u32, port: u16| {
+        format!(
+            "{at}.00 c > m:27011  31 FF '0.0.0.0:0' 00 00\n\
+             {at}.02 m:{port} > c  FFFFFFFF 660A 0A000002 6987 00000000 0000\n"
+        )
+    };
+    let lists = |port: u16| {
+        let script = String::from_iter([0, 20, 40].map(|at| asked(at, port)));
+        let report = diagnosed(&(script + "end 90"), 27011);
+        diagnosis::item(&report, "masters", "master.lists")
+    };
+    assert_eq!(lists(27011), "yes");
+    assert_eq!(lists(27012), "no answers_from_other_port");
+}

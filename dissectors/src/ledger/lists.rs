@@ -76,17 +76,17 @@ impl Ledger {
         basis: Basis,
     ) {
         let longest = self.settings.listed_longest;
-        let Some(result) = self.registrations.compare(servers, game, &basis.seen, longest) else {
+        let Some(faults) = self.registrations.compare(servers, game, &basis.seen, longest) else {
             return;
         };
-        match result {
-            Ok(()) => self.rule(rule, true, basis, Role::Master, String::new),
-            Err(fault) => {
-                // The heartbeat that it is compared with is in the capture, and so is what followed.
-                let (began, asked_party_seen, lossy) = (true, true, basis.lossy);
-                let evidence = Evidence { began, asked_party_seen, lossy, ..Evidence::default() };
-                self.broken(rule, evidence, basis, Role::Master, || fault);
-            }
+        if faults.is_empty() {
+            self.rule(rule, true, basis, Role::Master, String::new);
+        }
+        // The heartbeat that it is compared with is in the capture, and so is what followed.
+        let (began, asked_party_seen, lossy) = (true, true, basis.lossy);
+        let evidence = Evidence { began, asked_party_seen, lossy, ..Evidence::default() };
+        for fault in faults {
+            self.broken(rule, evidence, basis, Role::Master, || fault);
         }
     }
 

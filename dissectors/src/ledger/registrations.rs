@@ -96,15 +96,15 @@ impl Registrations {
     }
 
     /// Compares a whole list of a game with the servers that are registered. `longest`: how long a
-    /// server is listed after its latest heartbeat, in nanoseconds. `None`: the capture shows of no
-    /// listed server whether it is registered: others may be listed with addresses after NAT.
+    /// server is listed after its latest heartbeat, in nanoseconds. Returns what is wrong with it. `None`: the
+    /// capture shows of no listed server whether it is registered: others may be listed with addresses after NAT.
     pub(super) fn compare(
         &mut self,
         list: &[Listed],
         game: GameName,
         seen: &SeenMessage,
         longest: i64,
-    ) -> Option<Result<(), String>> {
+    ) -> Option<Vec<String>> {
         let (master, now) = (seen.from.ip(), seen.mark.time);
         let game = self.games.get_mut(&(master, game))?;
         if game.compared.is_some_and(|before| now.since(before) < ALIKE) {
@@ -112,21 +112,18 @@ impl Registrations {
         }
         game.compared = Some(now);
         let list = Set::from_iter(list.iter().map(|server| u64::from_ne_bytes(*server)));
-        if !list.iter().any(|server| game.servers.contains_key(server)) {
+        if !list.is_empty() && !list.iter().any(|server| game.servers.contains_key(server)) {
             return None;
         }
-        let mut result = None;
+        let (mut faults, mut is_right) = (Vec::new(), false);
         game.servers.retain(|key, registered| {
             let (is_listed, silent) = (list.contains(key), now.since(registered.heartbeat));
             let fault = match is_listed {
                 true => registered.is_listed_wrongly(silent, longest),
                 false => registered.is_missing(silent, seen),
             };
-            match fault {
-                Some(fault) if !matches!(result, Some(Err(_))) => result = Some(Err(fault)),
-                None if is_listed && result.is_none() => result = Some(Ok(())),
-                _ => {}
-            }
+            is_right |= is_listed && fault.is_none();
+            faults.extend(fault);
             // A server that the master has forgotten, too.
             let is_kept = is_listed || silent <= longest;
             if !is_kept {
@@ -134,7 +131,7 @@ impl Registrations {
             }
             is_kept
         });
-        result
+        (is_right || !faults.is_empty()).then_some(faults)
     }
 }
 

@@ -368,7 +368,7 @@ cause! {
 cause! {
     /// Its responses come from another port.
     pub OTHER_PORT "answers_from_other_port" {
-        no: [FromAsked],
+        no: [FromAsked, GivesList],
         says: "clients ask it, and its responses come from another port",
         details: "{elsewhere} of {responses} responses come from {from}",
         advice: "NAT or a container rewrites the port: publish the UDP port one to one, or use the host's \

@@ -71,6 +71,20 @@ fn a_list_has_what_is_registered_and_not_what_is_silent() {
     assert_eq!(at.results(), (0, vec![missing.to_owned(), silent.to_owned()]));
 }
 
+#[test]
+fn an_empty_list_lacks_what_is_registered_and_each_server_is_reported() {
+    let mut at = validated();
+    at.list(1.5, C, b"ut", &[]);
+    let missing = "10.0.0.2:7778 is missing, validated 1.5 min before";
+    assert_eq!(at.results(), (0, vec![missing.to_owned()]));
+
+    let mut at = with_other();
+    at.list(16.0, C, b"ut", &[REGISTERED, OTHER]);
+    let silent =
+        |server| format!("{server} is listed 16.0 min after its latest heartbeat in the capture");
+    assert_eq!(at.results(), (0, vec![silent(REGISTERED), silent(OTHER)]));
+}
+
 /// A server that was validated just now, that is silent or has signed off, of another game, or one
 /// beside the master that clients elsewhere see at another address.
 #[test]
