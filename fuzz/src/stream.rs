@@ -55,7 +55,7 @@ pub(crate) fn run(bytes: &[u8]) {
             sequence,
             acknowledgment,
             flags: chosen(flags),
-            window: 0,
+            window: u16::from(kind & 0x20),
             payload: TransportPayload {
                 bytes: &payload,
                 offset: 54,

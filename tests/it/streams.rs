@@ -147,6 +147,39 @@ fn segments_that_are_recorded_late_break_no_rule() {
     }
 }
 
+/// A segment between the same sockets as another one, without payload, and so far ahead of it.
+fn forged(like: &TimedPacket, flags: u8, ahead: u32) -> Option<TimedPacket> {
+    let mut packet = like.clone();
+    payload(like)?;
+    packet.bytes.truncate(TCP + 20);
+    packet.bytes[16..18].copy_from_slice(&40_u16.to_be_bytes());
+    packet.bytes[TCP + 12] = 5 << 4;
+    packet.bytes[TCP + 13] = flags;
+    let sequence = packet.bytes[TCP + 4..].first_chunk_mut().expect("a sequence number");
+    *sequence = u32::from_be_bytes(*sequence).wrapping_add(ahead).to_be_bytes();
+    Some(packet)
+}
+
+/// Whoever cannot see a connection does not know its numbers.
+#[test]
+fn resets_and_syns_outside_of_the_window_change_nothing() {
+    let project = Project::new("streams-forged");
+    for (name, script, setting) in conversations() {
+        let whole = capture(&script, &setting).expect("a good script");
+        let expected = said(&project, &whole);
+        for (flags, ahead) in [(flags::RST, 100_000), (flags::SYN, 100_000), (flags::SYN, 1 << 31)]
+        {
+            let mut other = whole.clone();
+            let packets = std::mem::take(&mut other.packets).into_iter();
+            other.packets = packets
+                .flat_map(|packet| [forged(&packet, flags, ahead), Some(packet)])
+                .flatten()
+                .collect();
+            assert_eq!(said(&project, &other), expected, "{name}, {flags}, {ahead}");
+        }
+    }
+}
+
 /// The messages of an exchange with the AssaultCube Reloaded master, and their packets.
 fn messages(name: &str, script: &str) -> Vec<(String, u64)> {
     let capture = capture(script, &Setting::tcp(80)).expect("a good script");

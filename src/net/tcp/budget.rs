@@ -11,7 +11,7 @@ pub struct StreamLimits {
     /// Separate ranges of out-of-order bytes in one direction.
     pub ranges: usize,
     /// Maximum memory of all connections together in bytes, with bookkeeping. The fixed size of a
-    /// connection is not counted: 48 bytes, and
+    /// connection is not counted: 64 bytes, and
     /// [`Connection::uncharged`](super::Connection::uncharged) once something is buffered.
     pub total: usize,
     /// The number of further segments of the connection that are waited for after a gap was

@@ -5,16 +5,28 @@ use dissectors::kit::Side;
 use super::budget::StreamBudget;
 use super::run::OtherUnread;
 use super::stream::{Direction, ReaderContext};
+use super::window::Windows;
 use super::{ArrivingSegment, GapCause, StreamEnd, StreamEvent, StreamEventKind, StreamReader};
 use crate::net::packet::{FrameRef, Segment};
 
-/// A TCP connection in a capture. It takes 48 bytes until bytes must be buffered.
+/// A TCP connection in a capture. It takes 64 bytes until bytes must be buffered, or a window is closed.
 ///
 /// Pass it to [`finish`](Self::finish) at the end: dropping it leaves its memory charged to the
 /// budget, and its last bytes unread.
 #[derive(Debug, Default)]
 pub struct Connection {
     streams: [Direction; 2],
+    windows: Windows,
+}
+
+/// What a SYN does.
+enum SynEffect {
+    /// It opens a direction, or repeats the SYN that did.
+    Opens,
+    /// It begins another connection.
+    BeginsOther,
+    /// It may begin another connection if it is answered.
+    MayBeginOther,
 }
 
 impl Connection {
@@ -28,13 +40,15 @@ impl Connection {
     ) {
         let segment = arrival.segment;
         let flags = segment.flags;
+        self.decide_other_syns(side, segment, budget, reader);
         if flags.rst() {
             self.reset(side, arrival, budget, reader);
             return;
         }
-        if flags.syn() {
-            self.opened(side, arrival, budget, reader);
+        if flags.syn() && !self.opened(side, arrival, budget, reader) {
+            return;
         }
+        self.note_window(side, segment, arrival.at.time);
         if self.is_ignored() {
             if flags.fin() {
                 self.stream_mut(side).close();
@@ -106,18 +120,32 @@ impl Connection {
     }
 
     /// Whether nothing is missing in either direction, and a segment without payload that has these
-    /// numbers and only the ACK flag shows nothing missing: it has no effect.
+    /// numbers and only the ACK flag shows nothing missing: only its [window](Self::note_window) has an effect.
     #[must_use]
     pub fn is_settled(&self, side: Side, sequence: u32, acknowledgment: u32) -> bool {
         let (own, other) = (self.stream(side), self.stream(side.other()));
-        own.beyond(sequence) == Some(0) && other.beyond(acknowledgment).is_some()
+        own.beyond(sequence) == Some(0)
+            && other.beyond(acknowledgment).is_some()
+            && own.other_syn().is_none()
+            && other.other_syn().is_none()
+    }
+
+    /// A segment shows the receive window of its sender. `now`: in nanoseconds.
+    pub fn note_window(&mut self, side: Side, segment: &Segment<'_>, now: i64) {
+        self.windows.note(side, segment, now);
+    }
+
+    /// For how many nanoseconds a side could take no bytes, because its window was closed, since it last sent some.
+    #[must_use]
+    pub fn window_closed(&self, side: Side, now: i64) -> i64 {
+        self.windows.closed(side, now)
     }
 
     /// Heap memory in bytes that is not charged to a [`StreamBudget`]: the fixed part of buffering,
-    /// in each direction that buffers.
+    /// in each direction that buffers, and what is known of closed windows.
     #[must_use]
     pub fn uncharged(&self) -> usize {
-        self.streams.iter().map(Direction::uncharged).sum()
+        self.windows.held() + self.streams.iter().map(Direction::uncharged).sum::<usize>()
     }
 
     /// Whether the SYN of a direction is in the capture.
@@ -171,33 +199,91 @@ impl Connection {
         }
     }
 
+    /// Returns whether the SYN belongs to the connection, which may have begun with it.
     fn opened<R: StreamReader>(
         &mut self,
         side: Side,
         arrival: &ArrivingSegment<'_>,
         budget: &mut StreamBudget,
         reader: &mut R,
-    ) {
-        let segment = arrival.segment;
-        if self.is_anew(side, segment) {
-            self.restart(side, arrival, budget, reader);
+    ) -> bool {
+        let &ArrivingSegment { segment, at, .. } = arrival;
+        match self.syn_effect(side, segment) {
+            SynEffect::Opens => {}
+            SynEffect::BeginsOther => self.restart(side, arrival, budget, reader),
+            SynEffect::MayBeginOther => {
+                budget.counts.out_of_window += 1;
+                self.stream_mut(side).doubt(segment, at);
+                return false;
+            }
         }
         self.stream_mut(side).opens(segment.sequence, budget);
         if segment.flags.ack() {
             let answered = segment.acknowledgment.wrapping_sub(1);
             self.stream_mut(side.other()).is_answered(answered, budget);
         }
+        true
     }
 
-    /// Whether a SYN begins another connection.
-    fn is_anew(&self, side: Side, segment: &Segment<'_>) -> bool {
+    fn syn_effect(&self, side: Side, segment: &Segment<'_>) -> SynEffect {
         let (own, other) = (self.stream(side), self.stream(side.other()));
-        if !own.is_known() {
-            return other.is_closed() && !answers(segment, other);
+        let answers = answers(segment, other);
+        if self.streams.iter().all(Direction::is_closed) {
+            return SynEffect::BeginsOther;
         }
-        let same = own.initial() == segment.sequence && own.has_begun();
-        let is_over = self.streams.iter().all(Direction::is_closed);
-        is_over || !(same || own.is_late_syn(segment.sequence))
+        if !own.is_known() {
+            let is_first = answers || own.is_awaited_at(segment.sequence.wrapping_add(1));
+            return match () {
+                () if other.is_closed() && !answers => SynEffect::BeginsOther,
+                () if !other.is_known() || other.is_fresh() || is_first => SynEffect::Opens,
+                () => SynEffect::MayBeginOther,
+            };
+        }
+        let is_same = own.initial() == segment.sequence && own.has_begun();
+        if is_same || own.is_late_syn(segment.sequence) {
+            return SynEffect::Opens;
+        }
+        // The connection was not established, or what it is at is unknown.
+        let is_opening = own.is_fresh() && !other.is_known() || other.is_fresh() && answers;
+        if is_opening || self.is_ignored() {
+            SynEffect::BeginsOther
+        } else {
+            SynEffect::MayBeginOther
+        }
+    }
+
+    /// Begins another connection if a segment follows the SYN of one, or acknowledges it; forgets that SYN if its sender
+    /// goes on with this connection.
+    fn decide_other_syns<R: StreamReader>(
+        &mut self,
+        side: Side,
+        segment: &Segment<'_>,
+        budget: &mut StreamBudget,
+        reader: &mut R,
+    ) {
+        let flags = segment.flags;
+        let (own, other) = (self.stream(side), self.stream(side.other()));
+        let syns = [own.other_syn(), other.other_syn()];
+        if syns == [None; 2] {
+            return;
+        }
+        let speaks = !flags.syn() && !flags.rst();
+        let is_answer = flags.ack() && other.begins_other(segment.acknowledgment);
+        if !(is_answer || speaks && own.begins_other(segment.sequence)) {
+            if speaks {
+                self.stream_mut(side).forget_other_syn();
+            }
+            return;
+        }
+        let syns = [side, side.other()].into_iter().zip(syns);
+        let mut syns = Vec::from_iter(syns.filter_map(|(side, syn)| Some((side, syn?))));
+        syns.sort_by_key(|(_, syn)| syn.at.frame);
+        if let [(side, first), ..] = syns[..] {
+            self.begin_other(side, first.at, budget, reader);
+        }
+        for (side, syn) in syns {
+            self.stream_mut(side).opens(syn.sequence, budget);
+        }
     }
 
     /// Ends the old connection and begins a new one with a SYN.
@@ -212,13 +298,23 @@ impl Connection {
         let (_, other) = self.pair(side);
         let kept = other.is_fresh() && answers(arrival.segment, other);
         let kept = kept.then(|| std::mem::take(other));
-        self.end(Side::First, StreamEnd::Abandoned, budget, reader);
-        *self = Self::default();
+        self.begin_other(side, arrival.at, budget, reader);
         if let Some(mut stream) = kept {
             stream.heed();
             *self.stream_mut(side.other()) = stream;
         }
-        let FrameRef { frame, time } = arrival.at;
+    }
+
+    /// Ends the old connection; a packet begins another one.
+    fn begin_other<R: StreamReader>(
+        &mut self,
+        side: Side,
+        FrameRef { frame, time }: FrameRef,
+        budget: &mut StreamBudget,
+        reader: &mut R,
+    ) {
+        self.end(Side::First, StreamEnd::Abandoned, budget, reader);
+        *self = Self::default();
         reader.event(StreamEvent { side, frame, time, kind: StreamEventKind::NewConnection });
     }
 
@@ -231,12 +327,8 @@ impl Connection {
     ) {
         let &ArrivingSegment { segment, at, .. } = arrival;
         let ignored = self.is_ignored();
-        let (own, other) = self.pair(side);
-        let believed = if own.is_known() {
-            own.accepts_reset(segment.sequence)
-        } else {
-            !segment.flags.ack() || other.is_near(segment.acknowledgment)
-        };
+        let believed = self.believes_reset(side, segment);
+        let own = self.stream_mut(side);
         if !believed && !ignored {
             budget.counts.out_of_window += 1;
             return;
@@ -252,6 +344,19 @@ impl Connection {
         if were_open && !self.is_ignored() {
             self.stream_mut(side).reset(true, budget);
             self.stream_mut(side.other()).reset(false, budget);
+        }
+    }
+
+    fn believes_reset(&self, side: Side, segment: &Segment<'_>) -> bool {
+        let (own, other) = (self.stream(side), self.stream(side.other()));
+        match () {
+            () if own.is_known() => {
+                own.accepts_reset(segment.sequence, self.windows.bytes(side.other()))
+            }
+            // A SYN is refused by acknowledging it.
+            () if other.is_fresh() && !own.is_seen() => answers(segment, other),
+            () if segment.flags.ack() => other.is_near(segment.acknowledgment),
+            () => !own.is_not_at(segment.sequence),
         }
     }
 
@@ -322,7 +427,7 @@ impl Connection {
     }
 }
 
-/// Whether a SYN acknowledges the SYN of the other direction.
+/// Whether a SYN or a RST acknowledges the SYN of the other direction.
 fn answers(segment: &Segment<'_>, other: &Direction) -> bool {
     segment.flags.ack() && segment.acknowledgment == other.initial().wrapping_add(1)
 }

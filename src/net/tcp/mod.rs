@@ -95,10 +95,11 @@
 //!   that was seen holds until one that was sent later says less.
 //! - **A capture that begins in the middle**: the first segment with data sets the position. One up
 //!   to 64 KiB before it that comes later is taken while the reader has used nothing.
-//! - **A SYN** with another initial number than before, or after the end, begins a new connection on
-//!   the same ports; the old one is ended first.
+//! - **A SYN** after the end begins a new connection on the same ports. In an open connection, one with another
+//!   initial number does so, too, once the other side acknowledges it, or its sender goes on from there: the end of the old
+//!   connection was not recorded, which is ended first. Otherwise somebody else has sent it, and it is ignored.
 //! - **Far away**: a segment more than 1 GiB off what is expected is counted and ignored, and so is
-//!   a RST that is not within 1 MiB ahead.
+//!   a RST outside of the receiver's window; where that is unknown, one that is not within 1 MiB ahead.
 
 mod budget;
 mod buffered;
@@ -108,6 +109,7 @@ mod run;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use budget::{StreamBudget, StreamCounts, StreamLimits};
 pub use connection::Connection;

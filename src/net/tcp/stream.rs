@@ -3,7 +3,9 @@
 mod beginning;
 mod deliver;
 mod held;
+mod other_syn;
 
+use self::beginning::REPORTED;
 use self::held::{HeldBytes, WAIT};
 use super::budget::StreamBudget;
 use super::buffered::{Chunk, Origin};
@@ -14,8 +16,11 @@ pub(super) use self::deliver::ReaderContext;
 
 /// Maximum distance of a segment from the expected position.
 const FAR: u64 = 1 << 30;
-/// Maximum distance of a segment whose acknowledgment or reset is accepted.
+/// Maximum distance of a segment whose acknowledgment is accepted, and of a reset where the window is unknown.
 const NEAR: u64 = 1 << 20;
+/// Maximum distance of the stream's beginning before the first segment of a capture.
+const START_REACH: u64 = 64 << 10;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
@@ -105,9 +110,18 @@ impl Direction {
         !self.is_known() || self.position(sequence).is_some_and(|p| p.abs_diff(self.next) <= NEAR)
     }
 
-    /// Whether a RST with this number is accepted.
-    pub(super) fn accepts_reset(&self, sequence: u32) -> bool {
-        self.position(sequence).is_some_and(|p| p >= self.next && p - self.next <= NEAR)
+    /// Whether a RST with this number is accepted: it is in the receiver's window (RFC 9293, section 3.10.7.4), as far as
+    /// that is known.
+    pub(super) fn accepts_reset(&self, sequence: u32, window: Option<u64>) -> bool {
+        let window =
+            window.filter(|_| self.began && !self.has_hole()).map_or(NEAR, |it| it.min(NEAR));
+        self.position(sequence).is_some_and(|p| p >= self.next && p - self.next <= window)
+    }
+
+    /// Whether no bytes were recorded, and this is no number of any that the other side has acknowledged or will.
+    pub(super) fn is_not_at(&self, sequence: u32) -> bool {
+        let position = self.position(sequence);
+        self.next > REPORTED && position.is_none_or(|p| p.abs_diff(self.next) > NEAR)
     }
 
     /// Unwraps a sequence number near the expected one (serial number arithmetic, RFC 1982).
@@ -299,7 +313,9 @@ impl Direction {
             let position = other.position(segment.acknowledgment).filter(|_| flags.ack());
             position.is_some_and(|position| position > other.next && position <= stash)
         };
-        self.phase == Phase::Reset && self.accepts_reset(segment.sequence) && (is_new || has_more())
+        self.phase == Phase::Reset
+            && self.accepts_reset(segment.sequence, None)
+            && (is_new || has_more())
     }
 
     /// Continues after a RST that was not the end.

@@ -85,7 +85,7 @@ impl<F: FieldSink> StreamReader for Reading<'_, F> {
 
     fn event(&mut self, event: StreamEvent) {
         if event.kind == StreamEventKind::NewConnection {
-            self.end_conversation();
+            self.end_conversation(&event);
             return;
         }
         if let StreamEventKind::Gap { .. } | StreamEventKind::Limit { .. } = event.kind {
@@ -342,8 +342,8 @@ impl<F: FieldSink> Reading<'_, F> {
         });
     }
 
-    /// The ports are reused: checks the conversation so far.
-    fn end_conversation(&mut self) {
+    /// The ports are reused from a packet on: checks the conversation so far.
+    fn end_conversation(&mut self, reuse: &StreamEvent) {
         self.elapse(false, true);
         if let Some(conversation) = self.stream.conversation.take() {
             let protocol = conversation.id().info().id;
@@ -351,8 +351,8 @@ impl<F: FieldSink> Reading<'_, F> {
             self.recorder.flow_ended(self.context.moment, row);
         }
         self.stream = StreamProtocol::default();
-        self.flow.begin_again(self.context.now);
-        self.flow.begins_with(self.context.frame);
+        self.flow.begin_again(Time(reuse.time));
+        self.flow.begins_with(reuse.frame);
     }
 
     fn payload<'p>(&self, side: Side, bytes: &'p [u8]) -> Payload<'p> {

@@ -41,7 +41,7 @@ impl Shard {
             return Some(SegmentPlace::Begins(Some(slot)));
         }
         if let Some(mut flow) = self.table.flow(slot)
-            && let FlowState::Stream(stream) = &flow.state
+            && let FlowState::Stream(stream) = &mut flow.state
         {
             if segment.flags.0 & TcpFlags::CHANGING == 0 {
                 if stream.connection.is_ignored() {
@@ -49,11 +49,12 @@ impl Shard {
                     return None;
                 }
                 if acknowledges(&stream.connection, side, segment) {
+                    stream.connection.note_window(side, segment, time.0);
                     flow.count(side, time, 1, segment.payload.sent().into());
                     return None;
                 }
             }
-            if flow.is_midway() && stream.connection.sends_new(side, segment) {
+            if stream.connection.sends_new(side, segment) && flow.is_midway() {
                 flow.set_midway(false);
             }
         }
@@ -116,6 +117,7 @@ impl Shard {
                 let at = FrameRef { frame, time: time.0 };
                 let arrival = ArrivingSegment { segment, at, pieces: &pieces };
                 connection.segment(side, &arrival, budget, reading);
+                refused = refused.filter(|_| connection.is_over());
                 let was_undecided = reading.cut_short || !connection.is_ignored();
                 is_unreported =
                     reading.stream.conversation.is_none() && !was_ignored && was_undecided;

@@ -1,13 +1,13 @@
 //! Where a direction begins: by its SYN, by what the other side says of it, or by the first segment of the capture.
 
-use super::{Direction, NEAR, Phase};
+use super::{Direction, NEAR, Phase, START_REACH};
 use crate::net::tcp::budget::StreamBudget;
 use crate::net::tcp::out_of_order::OutOfOrder;
 
-/// Maximum distance of the stream's beginning before the first segment of a capture, and how often
-/// it may move.
-const START_REACH: u64 = 64 << 10;
+/// How often the stream's beginning may move.
 const REWINDS: u8 = 16;
+/// An impossible position of the first byte: missing bytes before it were reported.
+pub(super) const REPORTED: u64 = 1;
 
 /// The position of the first byte, which has this number: above zero, so that the beginning can be moved back.
 fn start(sequence: u32) -> u64 {
@@ -67,8 +67,6 @@ impl Direction {
     /// capture. Returns the first missing byte, if known, and the number of missing bytes; only
     /// once.
     pub(in crate::net::tcp) fn acknowledged_unseen(&mut self, sequence: u32) -> Option<(u32, u64)> {
-        /// An impossible position: it was reported.
-        const REPORTED: u64 = 1;
         if self.is_known() || self.next == REPORTED {
             return None;
         }

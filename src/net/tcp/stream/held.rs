@@ -1,5 +1,6 @@
 //! The stored bytes of a direction.
 
+use super::other_syn::OtherSyn;
 use crate::net::packet::FrameRef;
 use crate::net::tcp::GapCause;
 use crate::net::tcp::budget::StreamBudget;
@@ -38,6 +39,8 @@ pub(super) struct HeldBytes {
     /// The wait for an acknowledged gap.
     pub(super) wait: Option<GapWait>,
     pub(super) rewinds: u8,
+    /// A SYN that may begin another connection.
+    pub(super) other_syn: Option<OtherSyn>,
     /// The memory charged to the budget.
     pub(super) charged: usize,
 }

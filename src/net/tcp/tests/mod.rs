@@ -1,5 +1,6 @@
 //! Each behaviour of reassembly separately; `model.rs` tests them together.
 
+mod forged;
 mod holes;
 mod limits;
 mod model;
@@ -121,7 +122,7 @@ fn segment(flags: TcpFlags, numbers: [u32; 2], bytes: &[u8], announced: usize) -
         sequence,
         acknowledgment,
         flags,
-        window: 0,
+        window: 0xFFFF,
         payload: TransportPayload {
             bytes,
             offset: 54,
@@ -141,6 +142,9 @@ struct Bench {
     listener: Listener,
     frame: u64,
     time: i64,
+    /// The window and the header of the next segments.
+    window: u16,
+    headers: &'static [u8],
 }
 
 impl Bench {
@@ -155,6 +159,8 @@ impl Bench {
             listener: Listener::new(appetite),
             frame: 0,
             time: 0,
+            window: 0xFFFF,
+            headers: &[],
         }
     }
 
@@ -189,9 +195,14 @@ impl Bench {
         self.frame += 1;
         self.time += 1_000_000;
         let segment = segment(flags, [sequence, acknowledgment], payload, announced);
+        let headers = Headers { ipv4: &[], transport: self.headers };
+        let segment = Segment { window: self.window, headers, ..segment };
         let at = FrameRef { frame: self.frame, time: self.time };
         let arrival = ArrivingSegment { segment: &segment, at, pieces: &[] };
-        let before = self.settles(side, &segment).then(|| format!("{self:?}"));
+        let before = self.settles(side, &segment).then(|| {
+            self.connection.note_window(side, &segment, self.time);
+            format!("{self:?}")
+        });
         self.connection.segment(side, &arrival, &mut self.budget, &mut self.listener);
         assert!(self.budget.used() <= self.budget.limits().total);
         assert!(before.is_none_or(|before| before == format!("{self:?}")), "{segment:?}");

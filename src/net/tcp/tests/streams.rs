@@ -213,7 +213,7 @@ fn port_reuse_ends_the_old_connection_first() {
 #[test]
 fn reuse_after_the_end_even_with_the_same_number() {
     let mut bench = Bench::begun(Appetite::All, 1000);
-    bench.send(B, RST, 0, 0, b"");
+    bench.send(B, RST | ACK, 0, 1000, b"");
     assert!(bench.connection.is_over());
     bench.reported();
     bench.send(A, SYN, 999, 0, b"");
@@ -493,7 +493,7 @@ fn garbage_from_afar_is_not_kept() {
 
 #[test]
 fn nothing_costs_little() {
-    assert_eq!(size_of::<Connection>(), 48);
+    assert_eq!(size_of::<Connection>(), 64);
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.send(B, SYN_ACK, 4999, 1000, b"");
     bench.ack(1000);
