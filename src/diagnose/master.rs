@@ -304,7 +304,10 @@ impl Master {
             let of_all = is_own && self.cut.succeeds(payload.to.ip());
             self.good_for_all(Item::GivesWholeList, of_all, frame);
             if let Some(begun) = begun {
-                self.ends_after(time.since(begun), payload.to.ip(), frame);
+                // While its window is closed, the client makes the master wait.
+                let closed = event.context().window_closed[payload.side.other().index()];
+                let taken = time.since(begun) - i64::from(closed) * 1_000_000;
+                self.ends_after(taken, payload.to.ip(), frame);
             }
         } else if described::cuts_list(event) {
             self.lists.retain(|list| list.client != payload.to);

@@ -4,6 +4,7 @@ use crate::support::diagnosis;
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
+use captures::wire::{START, TimedPacket};
 use serde_json::Value;
 
 /// The diagnosis of a script's capture.
@@ -358,6 +359,30 @@ fn a_page_that_comes_late_is_slow() {
     };
     assert_eq!(listed(27), "no list_slow");
     assert_eq!(listed(2), "yes");
+}
+
+/// While a client's window is closed, its master may not send.
+#[test]
+fn a_list_that_a_client_does_not_read_is_not_slow() {
+    let script = r"0.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
+0.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+0.03 c > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+0.05 m:28900 > c tcp '\\ip\\10.0.0.2:7778'
+0.06 c > m:28900 tcp
+27.00 c > m:28900 tcp
+27.02 m:28900 > c tcp '\\ip\\10.0.1.2:7778\\final\\' fin
+27.04 c > m:28900 tcp fin
+end 60";
+    let listed = |window: u16| {
+        let mut capture = captures::exchange::capture(script, &Setting::udp(27015)).unwrap();
+        let is_stop = |packet: &&mut TimedPacket| packet.time == START.after_ms(60);
+        let stop = capture.packets.iter_mut().find(is_stop).unwrap();
+        stop.bytes[14 + 20 + 14..][..2].copy_from_slice(&window.to_be_bytes());
+        let (_project, file) = Project::of_capture(capture.pcap());
+        of_master(&diagnosis::report_of(&file, &[]).1, "master.in_time")
+    };
+    assert_eq!(listed(0), "yes");
+    assert_eq!(listed(500), "no list_slow");
 }
 
 /// A master answers a heartbeat in words, to the port that it came from.

@@ -117,6 +117,7 @@ impl PacketContext {
             copy_of: None,
             tunnels: Tunnels::default(),
             hop_limit: self.hop_limit,
+            window_closed: [0; 2],
         }
     }
 

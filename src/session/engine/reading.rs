@@ -36,6 +36,8 @@ pub(super) struct Reading<'s, F> {
     pub(super) pieces: Vec<Piece>,
     pub(super) lossy: bool,
     pub(super) tunnels: Tunnels,
+    /// See [`FlowContext::window_closed`].
+    pub(super) window_closed: [u32; 2],
     /// The protocol was identified when both directions had bytes: they are read again.
     pub(super) rereads: bool,
     /// More bytes might have identified the protocol, but are missing.
@@ -386,11 +388,11 @@ impl<F: FieldSink> Reading<'_, F> {
     }
 
     fn flow_context(&self, id: Id) -> FlowContext {
-        let (roles, tunnels) = (self.flow.roles, self.tunnels);
         FlowContext {
             protocol: Some(id),
-            roles,
-            tunnels,
+            roles: self.flow.roles,
+            tunnels: self.tunnels,
+            window_closed: self.window_closed,
             ..self.context.flow_context(&self.flow.facts())
         }
     }

@@ -175,6 +175,11 @@ impl Shard {
         };
         let lossy = context.facts(&flow, 0, &self.incomplete).lossy;
         let before = flow.memory();
+        let now = context.now.0;
+        let window_closed = Side::BOTH.map(|side| {
+            let closed = stream.connection.window_closed(side, now) / 1_000_000;
+            u32::try_from(closed).unwrap_or(u32::MAX)
+        });
         let mut reading = Reading {
             stream: std::mem::take(&mut stream.stream),
             flow,
@@ -184,6 +189,7 @@ impl Shard {
             pieces: std::mem::take(&mut self.streams.pieces),
             lossy,
             tunnels,
+            window_closed,
             rereads: false,
             cut_short: false,
             recorder: &mut *recorder,

@@ -31,6 +31,8 @@ pub struct FlowContext {
     pub tunnels: Tunnels,
     /// The packet's IPv4 time to live or IPv6 hop limit; 0 if unknown.
     pub hop_limit: u8,
+    /// For how many milliseconds each end's TCP window was closed since it last sent bytes.
+    pub window_closed: [u32; 2],
 }
 
 impl FlowContext {
@@ -46,6 +48,7 @@ impl FlowContext {
             copy_of: None,
             tunnels: Tunnels::default(),
             hop_limit: 0,
+            window_closed: [0; 2],
         }
     }
 }

@@ -407,6 +407,7 @@ mod tests {
             copy_of: None,
             tunnels: Tunnels::default(),
             hop_limit: 64,
+            window_closed: [0; 2],
         };
         let (time, length, side) = (Time(frame as i64), 25, Side::First);
         requests.unanswered(&flow_context, evidence, &Mark { frame, time, length, side }, None);
