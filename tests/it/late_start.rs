@@ -67,6 +67,21 @@ end 60"
 }
 
 #[test]
+fn a_response_that_goes_on_when_the_capture_ends_has_lost_nothing() {
+    let response = |headers: &str| {
+        format!(
+            r"0.00 c > m tcp 'GET /c?build_defs=4 HTTP/1.0\r\n\r\n'
+0.02 m > c tcp 'HTTP/1.0 200 OK\r\n{headers}\r\nmasterserver_flags 0\nadds'"
+        )
+    };
+    for headers in ["", r"Content-Length: 900\r\n"] {
+        let verdict = |code: &str| late_rule(&response(headers), &Setting::tcp(80), 0, code);
+        assert_eq!(verdict("NET006"), "pass");
+        assert_eq!(verdict("ACR014"), "inconclusive");
+    }
+}
+
+#[test]
 fn a_list_in_text_is_judged_by_what_is_recorded() {
     let list = |code: &str, answer: &str| {
         format!(

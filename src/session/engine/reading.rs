@@ -284,20 +284,21 @@ impl<F: FieldSink> Reading<'_, F> {
                 return 0;
             }
         };
-        let cut =
-            matches!(run.end(), Some(StreamEnd::Gap | StreamEnd::Limit | StreamEnd::Abandoned));
-        let lost = is_after_loss || cut && length == bytes.len();
+        let is_last = length == bytes.len();
+        let has_gap = is_after_loss
+            || is_last && matches!(run.end(), Some(StreamEnd::Gap | StreamEnd::Limit));
+        // What ends with the capture is not whole either, but no bytes are missing between others.
+        let lost = has_gap || is_last && run.end() == Some(StreamEnd::Abandoned);
         // Overdue requests are reported before the next message.
         if conversation.deadline().is_some_and(|due| due <= self.context.now) {
             self.elapse(run.other_has_hole(), false);
         }
-        self.stream.cut[side.index()] =
-            run.end() == Some(StreamEnd::Limit) && length == bytes.len();
-        self.message(side, run, length, lost);
+        self.stream.cut[side.index()] = run.end() == Some(StreamEnd::Limit) && is_last;
+        self.message(side, run, length, lost, has_gap);
         length
     }
 
-    fn message(&mut self, side: Side, run: &Run<'_>, length: usize, lost: bool) {
+    fn message(&mut self, side: Side, run: &Run<'_>, length: usize, lost: bool, has_gap: bool) {
         let mut pieces = std::mem::take(&mut self.pieces);
         pieces.clear();
         pieces.extend(run.pieces_of(0..length));
@@ -307,7 +308,7 @@ impl<F: FieldSink> Reading<'_, F> {
         let bytes = run.bytes().get(..length).unwrap_or_default();
         let payload = Payload { pieces: &pieces, frame, time, lost, ..self.payload(side, bytes) };
         self.conversation(lost, run.other_has_hole(), |conversation, shared, cx| {
-            cx.recorder.checked(&NET006, !lost, Span::new(0, length), || {
+            cx.recorder.checked(&NET006, !has_gap, Span::new(0, length), || {
                 "the recording lost bytes of this message".to_owned()
             });
             cx.recorder.checked(&NET007, true, Span::new(0, length), String::new);
