@@ -40,6 +40,8 @@ pub(super) struct MasterConnection {
     validated: Option<ClientValidate>,
     /// The form of the latest list request that is not answered yet.
     asked: Option<(Form, Mark)>,
+    /// That request is not wrong, and the master has sent nothing else since then.
+    is_due: bool,
     /// The client asks for the list of a game whose clients send no correct code.
     is_exempt: bool,
     /// The side that synchronises its list with the other one's: it is a master, too.
@@ -128,6 +130,7 @@ fn master_speaks<S: Sink>(
 ) {
     let connection = cx.conversation.connection();
     let first = !std::mem::replace(&mut connection.master_spoke, true);
+    connection.is_due &= challenge;
     if first {
         connection.misopened = !challenge;
         rules::master_opens(challenge, basic, payload.whole(), sink);
@@ -264,6 +267,9 @@ pub(super) fn list_request<S: Sink>(
     let value = words.list.map(|list| list.value).unwrap_or_default();
     connection.asked = Some((Form::asked(value), payload.mark()));
     connection.listed = false;
+    let validated = connection.validated.as_ref();
+    let is_in_turn = validated.map_or(connection.is_exempt, |it| it.early.is_none());
+    connection.is_due = words.is_sound() && !payload.lost && is_in_turn;
     let at = words.list.map_or(payload.whole(), |list| list.at);
     if connection.validated.is_some() || !connection.is_exempt {
         rules::list_after_validate(connection.validated.is_some(), at, sink);
@@ -272,7 +278,7 @@ pub(super) fn list_request<S: Sink>(
         && words.is_sound()
         && !validated.game.is_empty()
     {
-        rules::list_game(words.gamename, &validated.game, sink);
+        connection.is_due &= rules::list_game(words.gamename, &validated.game, sink);
     }
 }
 
@@ -397,13 +403,25 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, _: How, payload: &Payload<'_>, si
     if !is_master {
         return;
     }
-    if !connection.listed
-        && connection.cut.is_none()
-        && let Some(mark) = connection.is_refused(began)
-    {
-        rules::list_refused(&mark, sink);
+    if !connection.listed && connection.cut.is_none() {
+        match connection.is_refused(began) {
+            Some(mark) => rules::list_refused(&mark, sink),
+            None if !client_left => list_withheld(cx, payload.lost, sink),
+            None => {}
+        }
     }
     check_cut(cx, sink);
+}
+
+/// The master closes the connection, and has sent no list, nor anything in its place.
+fn list_withheld<S: Sink>(cx: &mut Cx<'_>, lost: bool, sink: &mut S) {
+    let evidence = cx.flow.evidence();
+    let connection = cx.conversation.connection();
+    let Some((_, mark)) = connection.asked.take_if(|_| connection.is_due) else { return };
+    // Without the game's key it is unknown whether it owes one.
+    let worth = connection.validated.as_ref().map(|validated| validated.worth);
+    let is_owed = worth == Some(ValidateResult::Right) || connection.is_exempt;
+    rules::list_withheld(Evidence { lost: lost || !is_owed, ..evidence }, &mark, sink);
 }
 
 /// The flow has ended: checks what is pending.

@@ -1,9 +1,9 @@
 //! The conditions for servers to be in the lists of a text master, and to be seen by clients.
 
 use super::rules::{
-    BEATS_LATE, GS1001, GS1002, GS1004, GS1005, GS1012, GS1016, GS1020, GS1021, GS1022, GS1023,
-    GS1024, GS1025, GS1030, GS1031, GS1033, GS1034, LONE_PART, NO_PORT, NO_VALIDATE, PART_MISSING,
-    TWICE,
+    BEATS_LATE, BEFORE_END, GS1001, GS1002, GS1004, GS1005, GS1012, GS1016, GS1020, GS1021, GS1022,
+    GS1023, GS1024, GS1025, GS1030, GS1031, GS1033, GS1034, LONE_PART, NO_PORT, NO_VALIDATE,
+    PART_MISSING, TWICE,
 };
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -46,7 +46,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::saying(&GS1024, BEATS_LATE, &causes::HEARTBEAT_RARE),
         Symptom::of(&GS1025, &RECHALLENGED_ALWAYS),
         Symptom::of(&GS1012, &causes::clients::LIST_BEFORE_VALIDATE),
-        Symptom::of(&GS1016, &causes::LIST_CUT),
+        Symptom::saying(&GS1016, BEFORE_END, &causes::LIST_CUT),
         Symptom::of(&GS1030, &causes::QUERIES_UNANSWERED),
         Symptom::of(&GS1033, &causes::OTHER_ADDRESS),
         Symptom::saying(&GS1031, PART_MISSING, &causes::SPLIT_PART_MISSING),

@@ -91,11 +91,12 @@ rule! {
         wrong: validated!(r"0.03 c > m:28900  tcp '\\list\\\\gamename\\unreal\\final\\'", "0.05 m:28900 > c  tcp fin") }
 }
 
+/// Returns whether it is the same game.
 pub(in crate::gamespy1) fn list_game<S: Sink>(
     asked: Option<Read<&[u8]>>,
     validated: &[u8],
     sink: &mut S,
-) {
+) -> bool {
     let at = asked.map(|asked| asked.at).unwrap_or_default();
     let same = asked.is_some_and(|asked| asked.value.eq_ignore_ascii_case(validated));
     sink.checked(&GS1013, same, at, || {
@@ -108,6 +109,7 @@ pub(in crate::gamespy1) fn list_game<S: Sink>(
             None => format!("the list of no game is asked for, {validated} was validated"),
         }
     });
+    same
 }
 
 rule! {
@@ -264,12 +266,22 @@ pub(in crate::gamespy1) fn list_complete<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS1016, true, at, String::new);
 }
 
+/// Words of a list that began.
+pub(in crate::gamespy1) const BEFORE_END: &str = "before \\final\\";
+
+/// The master closed the connection without a word on a list request.
+pub(in crate::gamespy1) fn list_withheld<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
+    sink.recalled(&GS1016, false, evidence, mark, || {
+        "the connection closes, and no list has come".into()
+    });
+}
+
 /// A list without its end. `lost`: the recording may have lost the end.
 pub(in crate::gamespy1) fn list_cut<S: Sink>(lost: bool, mark: &Mark, sink: &mut S) {
     let evidence = Evidence { lost, ..Evidence::default() };
     sink.recalled(&GS1016, false, evidence, mark, || match lost {
         true => "what follows the list is not in the capture".into(),
-        false => "the connection closes before \\final\\".into(),
+        false => format!("the connection closes {BEFORE_END}"),
     });
 }
 

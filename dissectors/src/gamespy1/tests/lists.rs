@@ -122,6 +122,27 @@ fn a_list_that_the_close_cuts_is_shown_as_it_is() {
 }
 
 #[test]
+fn a_close_in_place_of_the_list_shows_that_none_comes() {
+    assert_eq!(listed(&[PROOF, LIST], b"").codes(), ["GS1016"]);
+    let exempt = [PROOF, LIST].map(|words| words.replace("ut", "deusex").replace("3JOdDFU5", ""));
+    assert_eq!(listed(&[&exempt[0], &exempt[1]], b"").codes(), ["(GS1011)", "GS1016"]);
+    let unknown = [PROOF, LIST].map(|words| words.replace("ut", "nobodys"));
+    assert_eq!(listed(&[&unknown[0], &unknown[1]], b"").codes(), ["GS1016?"], "is one owed?");
+    let wrong = PROOF.replace("3JOdDFU5", "12345678");
+    assert_eq!(listed(&[&wrong, LIST], b"").codes(), ["GS1005"], "none is owed");
+    assert_eq!(listed(&[PROOF, &unknown[1]], b"").codes(), ["GS1013"], "of another game");
+    assert_eq!(listed(&[PROOF], b"").counts(&rules::GS1016).failed, 0, "none is asked for");
+    // The master says why, or the client has left before.
+    let told = listed(&[PROOF, LIST], br"\echo\Too many requests.\final\");
+    assert_eq!(told.counts(&rules::GS1016).failed, 0);
+    let mut lab = client(&[PROOF, LIST]);
+    lab.tcp(0.15, (C, L), C, b"", LabSegment { fin: true });
+    master(&mut lab, 0.2, b"", true);
+    lab.end(9.0);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+}
+
+#[test]
 fn lists_require_a_valid_code() {
     let list = br"\ip\1.2.3.4:7778\final\";
     let wrong = PROOF.replace("3JOdDFU5", "12345678");
