@@ -185,6 +185,9 @@ pub enum Command {
     #[command(after_help = examples::two(Some("abuse")))]
     Abuse(AbuseArgs),
     /// Show all messages and their fields
+    ///
+    /// In the order of the capture. Packets of a response that never becomes whole come when they are given up, after
+    /// messages that were recorded since.
     #[command(after_help = examples::two(Some("dissect")))]
     Dissect(DissectArgs),
     /// List the flows: who talked to whom, how much, how fast

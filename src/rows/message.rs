@@ -53,7 +53,8 @@ pub struct MessageRow {
 impl Rows for Messages {
     const NAME: &'static str = "messages";
     const TITLE: &'static str = "Messages";
-    const ABOUT: &'static str = "A row for each message, in the order of the capture.";
+    const ABOUT: &'static str = "A row for each message, in the order of the capture. Packets of a response that never \
+        becomes whole come when they are given up, after what was recorded since.";
     type Row<'r> = &'r MessageRow;
 
     columns! { Messages, it =>
