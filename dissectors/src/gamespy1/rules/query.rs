@@ -189,38 +189,44 @@ pub(in crate::gamespy1) fn answer_has<S: Sink>(
         }
         _ => false,
     };
-    let missing = due.iter().filter(|_| !is_other).find(|key| value(key.as_bytes()).is_none());
     let is_numbered = |[name, _]: &[Read<&[u8]>; 2]| {
         let number = name.value.rsplit(|&byte| byte == b'_').next().unwrap_or_default();
         number.len() < name.value.len() && decimal::<u32>(number).is_some()
     };
     let lists_none =
         asked == Some(QueryKind::Players) && !is_other && !pairs.iter().any(is_numbered);
-    let no_number = ["hostport", "numplayers", "maxplayers"].into_iter().find_map(|key| {
-        let value = value(key.as_bytes())?;
-        (decimal::<u32>(value.value).is_none()).then_some((key, value))
-    });
-    let [players, most] = ["numplayers", "maxplayers"].map(|key| {
-        let value = value(key.as_bytes())?;
-        Some((decimal::<u32>(value.value)?, value.at))
-    });
-    let beyond = players.zip(most).filter(|(players, most)| players.0 > most.0);
-    let mut names: Vec<_> = pairs.iter().map(|[name, _]| *name).collect();
-    let twice = repeated(&mut names).first().copied();
     let asked = asked.map(QueryKind::name).unwrap_or_default();
-    let fault = if let Some(key) = missing {
-        Some((place, format!("the answer to \\{asked}\\ has no {key}")))
-    } else if lists_none {
-        Some((place, format!("the answer to \\{asked}\\ numbers no player")))
-    } else if let Some((key, value)) = no_number {
-        Some((value.at, format!("{key} is {}, not a decimal number", Quoted(value.value))))
-    } else if let Some(((players, at), (most, _))) = beyond {
-        Some((at, format!("numplayers is {players}, maxplayers {most}")))
-    } else {
-        twice.map(|name| (name.at, format!("{} {TWICE}", Quoted(name.value))))
-    };
-    let at = fault.as_ref().map_or(place, |(at, _)| *at);
-    sink.checked(&GS1034, fault.is_none(), at, || fault.unwrap_or_default().1);
+    let mut faults: Vec<(Span, String)> = Vec::new();
+    let missing = due.iter().filter(|key| !is_other && value(key.as_bytes()).is_none());
+    faults.extend(missing.map(|key| (place, format!("the answer to \\{asked}\\ has no {key}"))));
+    if lists_none {
+        faults.push((place, format!("the answer to \\{asked}\\ numbers no player")));
+    }
+    let numbers = ["hostport", "numplayers", "maxplayers"].map(|key| {
+        let value = value(key.as_bytes())?;
+        let number = decimal::<u32>(value.value);
+        if number.is_none() {
+            let text = format!("{key} is {}, not a decimal number", Quoted(value.value));
+            faults.push((value.at, text));
+        }
+        Some((number?, value.at))
+    });
+    if let [_, Some((players, at)), Some((most, _))] = numbers
+        && players > most
+    {
+        faults.push((at, format!("numplayers is {players}, maxplayers {most}")));
+    }
+    let mut names: Vec<_> = pairs.iter().map(|[name, _]| *name).collect();
+    let twice = repeated(&mut names);
+    if faults.is_empty() && twice.is_empty() {
+        sink.checked(&GS1034, true, place, String::new);
+    }
+    for (at, text) in faults {
+        sink.checked(&GS1034, false, at, || text);
+    }
+    for name in twice {
+        sink.checked(&GS1034, false, name.at, || format!("{} {TWICE}", Quoted(name.value)));
+    }
 }
 
 rule! {

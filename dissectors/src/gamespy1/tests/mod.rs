@@ -1,5 +1,6 @@
 //! The specification's own lines, the rules' examples, whole conversations, and arbitrary bytes.
 
+mod answers;
 mod conversations;
 mod document;
 mod lab;

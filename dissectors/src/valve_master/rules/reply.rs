@@ -110,8 +110,8 @@ pub(in crate::valve_master) struct Blocks {
     end: Option<Span>,
     /// Those that cannot be reached, and their ports.
     unusable: Vec<(u16, Span)>,
-    /// The first one at which there is no host, or none of the Internet: its address, and why.
-    not_public: Option<(IpAddr, &'static str, Span)>,
+    /// Those at which there is no host, or none of the Internet: the address, and why.
+    not_public: Vec<(IpAddr, &'static str, Span)>,
 }
 
 const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -138,7 +138,7 @@ impl Blocks {
         };
         let is_private = || (of_public && is_private(host)).then_some("private");
         if !no_address && let Some(why) = unreachable(host).or_else(is_private) {
-            self.not_public.get_or_insert((host, why, at));
+            self.not_public.push((host, why, at));
         }
         self.swapped += u32::from(!USUAL.contains(&port) && USUAL.contains(&port.swap_bytes()));
     }
@@ -184,10 +184,12 @@ pub(in crate::valve_master) fn blocks<S: Sink>(
     if lost {
         return;
     }
-    let (host, why, public_at) = blocks.not_public.unwrap_or((NOBODY, "", at));
-    sink.checked(&VM016, blocks.not_public.is_none(), public_at, || {
-        format!("{host}, a {why} address, is listed")
-    });
+    for &(host, why, block) in &blocks.not_public {
+        sink.checked(&VM016, false, block, || format!("{host}, a {why} address, is listed"));
+    }
+    if blocks.not_public.is_empty() {
+        sink.checked(&VM016, true, at, String::new);
+    }
     sink.checked(&VM014, blocks.swapped * 2 <= blocks.count, at, || {
         let Blocks { swapped, count, .. } = blocks;
         format!("{swapped} of {count} ports are near 27015 only when their bytes are swapped")

@@ -244,15 +244,30 @@ fn both_quits() {
     assert_eq!(lines.last().unwrap(), "form 3..3 (source)");
 }
 
+/// What is wrong with a reply by this rule, and where.
+fn faults(reply: &[u8], code: &str) -> Vec<(String, u32)> {
+    let mut results = RuleResults::default();
+    decode::message(reply, DecodeContext::default(), &mut results);
+    let found = results.findings.iter().filter(|it| it.rule.code.to_string() == code);
+    found.map(|it| (it.detail.clone(), it.span.start)).collect()
+}
+
 #[test]
 fn each_server_that_cannot_be_reached_is_reported() {
     let reply = b"\xFF\xFF\xFF\xFFf\n\0\0\0\0\x69\x87\x01\x02\x03\x04\0\0\x0A\0\0\x03\x69\x87";
-    let mut results = RuleResults::default();
-    decode::message(reply, DecodeContext::default(), &mut results);
-    let found = results.findings.iter().filter(|it| it.rule.code.to_string() == "VM013");
-    let found = Vec::from_iter(found.map(|it| (it.detail.as_str(), it.span.start)));
     let text = ["a server is listed as 0.0.0.0:27015", "a server is listed with port 0"];
-    assert_eq!(found, [(text[0], 6), (text[1], 12)]);
+    let [one, other] = text.map(str::to_owned);
+    assert_eq!(faults(reply, "VM013"), [(one, 6), (other, 12)]);
+}
+
+#[test]
+fn each_address_that_is_not_public_is_reported() {
+    let reply =
+        b"\xFF\xFF\xFF\xFFf\n\x7F\0\0\x01\x69\x87\x01\x02\x03\x04\x69\x87\xE0\0\0\x01\x69\x87";
+    let text =
+        ["127.0.0.1, a loopback address, is listed", "224.0.0.1, a multicast address, is listed"];
+    let [one, other] = text.map(str::to_owned);
+    assert_eq!(faults(reply, "VM016"), [(one, 6), (other, 18)]);
 }
 
 #[test]
