@@ -75,6 +75,37 @@ fn the_length_is_the_sum_of_all_packets() {
     );
 }
 
+/// What SEC005 says of answers to a client that asks too often, and to one that never asked, where each packet has
+/// these options.
+fn reflected(options: &str) -> Vec<String> {
+    let answer =
+        "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'x'*400 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let round = |nth: u32| {
+        let at = format!("{}.{}", nth / 10, nth % 10);
+        format!(
+            "{at}0 c > s {options} FFFFFFFF 54 'Source Engine Query' 00\n\
+             {at}2 s > c {options} {answer}\n{at}3 t > d:53 {options} {answer}\n"
+        )
+    };
+    let script = (0..60).map(round).collect::<String>() + "end 30";
+    let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+    let run = gamewire(["check", "--no-config", "--format", "json", "--rule", "SEC005", &file]);
+    let outcome: Value = serde_json::from_str(&run.out).unwrap();
+    let findings = outcome["findings"].as_array().unwrap().iter();
+    findings.map(|it| it["message"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The snap length changes nothing of what was sent.
+#[test]
+fn reflection_is_measured_in_bytes_that_were_sent() {
+    let whole = reflected("");
+    assert_eq!(whole.len(), 2, "{whole:?}");
+    assert_eq!(reflected("snap=96"), whole);
+    // Of a request that was cut, it is not known whether it has a challenge.
+    let to_victim = whole.into_iter().filter(|it| it.contains("never asked"));
+    assert_eq!(reflected("snap=64"), Vec::from_iter(to_victim));
+}
+
 /// A response of 217 bytes in one packet, and one of three whose middle was not recorded in full.
 const CUT: &str = "
     0.00 c > s  FFFFFFFF 55 FFFFFFFF

@@ -221,7 +221,7 @@ impl Exchange {
 /// The message that an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenMessage {
-    /// The message. Its frame is 0 if the event is that a message is missing.
+    /// The message, with its length as sent. Its frame is 0 if the event is that a message is missing.
     pub mark: Mark,
     /// The sender.
     pub from: SocketAddr,
@@ -232,6 +232,7 @@ pub struct SeenMessage {
 impl Payload<'_> {
     /// This message, for an event.
     pub fn seen(&self) -> SeenMessage {
-        SeenMessage { mark: self.mark(), from: self.from, to: self.to }
+        let length = self.sent().min(u32::MAX.into()) as u32;
+        SeenMessage { mark: Mark { length, ..self.mark() }, from: self.from, to: self.to }
     }
 }

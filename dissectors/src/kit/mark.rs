@@ -11,7 +11,7 @@ pub struct Mark {
     pub frame: u64,
     /// Its time.
     pub time: Time,
-    /// The message's length in bytes.
+    /// The message's length in bytes, with what the snap length cut off its packet.
     pub length: u32,
     /// Its sender.
     pub side: Side,
@@ -65,7 +65,9 @@ impl<'a> Payload<'a> {
 
     /// The mark of this message.
     pub fn mark(&self) -> Mark {
-        let length = self.bytes.len().min(u32::MAX as usize) as u32;
+        let is_cut = self.lost && self.pieces.len() == 1 && !self.inflated;
+        let length = if is_cut { self.sent() } else { self.bytes.len() as u64 };
+        let length = length.min(u32::MAX.into()) as u32;
         Mark { frame: self.frame, time: self.time, length, side: self.side }
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct BriefLoad {
 struct LoadEvent {
     /// Microseconds after the first request.
     after: u32,
-    /// The message's length.
+    /// The message's length as sent.
     bytes: u32,
     /// For a response, the length of the request.
     asked: Option<u16>,
@@ -114,7 +114,7 @@ impl Load {
         settings: &LoadTerms,
         room: &mut GroupRoom,
     ) -> bool {
-        let (source, bytes) = (payload.from.ip(), payload.bytes.len() as u32);
+        let (source, bytes) = (payload.from.ip(), payload.sent() as u32);
         self.takes(
             &LoadMessage { what: Name(what), source, time: payload.time, bytes, asked: None },
             settings,
@@ -131,7 +131,7 @@ impl Load {
         settings: &LoadTerms,
         room: &mut GroupRoom,
     ) {
-        let (source, bytes) = (payload.to.ip(), payload.bytes.len() as u32);
+        let (source, bytes) = (payload.to.ip(), payload.sent() as u32);
         let asked = Some(asked);
         self.takes(
             &LoadMessage { what: Name(what), source, time: payload.time, bytes, asked },
