@@ -58,7 +58,7 @@ pub struct LiveArgs {
     #[arg(hide_short_help = true, help_heading = LIVE, short = 'C', long, value_name = "MB", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_size: Option<u64>,
-    /// Keep only the newest FILES files
+    /// With -C or -G: keep only the newest FILES files
     #[arg(hide_short_help = true, help_heading = LIVE, short = 'W', long, value_name = "FILES", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_files: Option<u64>,
@@ -114,6 +114,11 @@ impl LiveArgs {
             ("--metrics", self.metrics.is_some()),
         ];
         given.into_iter().find(|&(_, is_given)| is_given && self.interface.is_none()).map(|it| it.0)
+    }
+
+    /// Whether the newest files are to be kept, and there is only one.
+    pub fn keeps_newest_of_one(&self) -> bool {
+        self.rotate_files.is_some() && self.rotate_seconds.is_none() && self.rotate_size.is_none()
     }
 
     /// The live capture, if there is one.

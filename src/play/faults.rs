@@ -108,6 +108,17 @@ pub(super) struct Fate {
 }
 
 impl Faults {
+    /// The first of these faults that only datagrams have.
+    pub(super) fn of_datagrams(&self) -> Option<&'static str> {
+        let all = [
+            ("loss", self.loss > 0),
+            ("duplicate", self.duplicate > 0),
+            ("reorder", self.reorder),
+            ("other-port", self.other_port),
+        ];
+        all.into_iter().find_map(|(name, is_there)| is_there.then_some(name))
+    }
+
     /// What becomes of the next datagram. Each takes the same number of dice, so that one fault does not change
     /// others.
     pub(super) fn fate(&self, dice: &mut Dice) -> Fate {

@@ -80,6 +80,11 @@ pub enum PlayError {
     /// There are not enough ports.
     #[error("there is no port {0} for the last scenario; listen at a lower port")]
     Ports(u32),
+    /// There are no datagrams that could have a fault.
+    #[error(
+        "the fault {0} is one of datagrams, and nothing is played over UDP; use delay, truncate or silence"
+    )]
+    NoDatagrams(&'static str),
     /// The recording cannot be written.
     #[error("cannot write {}: {}", escaped(.file), why::unwritable(.error))]
     Record {
@@ -133,6 +138,11 @@ impl Server {
             let (stage, place) = Stage::open(scenario, at_port(play.listen, nth)?)?;
             stages.push(stage);
             places.push(place);
+        }
+        if let Some(fault) = play.faults.of_datagrams()
+            && !stages.iter().any(Stage::has_datagrams)
+        {
+            return Err(PlayError::NoDatagrams(fault));
         }
         let tape = Tape::new(play.record.as_deref(), INTERFACE, LARGEST)
             .map_err(|error| unwritable(&play.record, error))?;
@@ -214,6 +224,13 @@ impl Stage {
             Stage::Tcp(stage) => stage.address(),
         };
         Ok((stage, Place { name, shows, address, transport }))
+    }
+
+    fn has_datagrams(&self) -> bool {
+        match self {
+            Stage::Udp(_) => true,
+            Stage::Tcp(stage) => stage.has_datagrams(),
+        }
     }
 
     fn speak(&mut self, now: Instant, run: &mut Run) {

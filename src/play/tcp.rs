@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::faults::Dice;
 use super::heard::Ear;
-use super::part::{Line, Means, Part};
+use super::part::{Item, Line, Means, Part};
 use super::player::{Did, Player, Reaction};
 use super::run::Run;
 use super::schedule::{Due, Schedule};
@@ -86,6 +86,12 @@ impl TcpStage {
 
     pub(super) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Whether the script has datagrams beside the connection.
+    pub(super) fn has_datagrams(&self) -> bool {
+        let is_datagram = |it: &Item| matches!(it, Item::Say(Line { means: Means::Beside(_), .. }));
+        self.part.items.iter().any(is_datagram)
     }
 
     pub(super) fn fds(&self) -> Vec<BorrowedFd<'_>> {

@@ -155,6 +155,10 @@ fn invalid_options_are_rejected_before_files_are_overwritten() {
         ),
         (&["dissect", "--annotate", path], "--write"),
         (&["dissect", "-W", "3", path], "--write"),
+        (
+            &["check", "-i", "lo", "--duration", "1s", "-w", "/tmp/x.pcap", "-W", "3"],
+            "--rotate-size MB or --rotate-seconds",
+        ),
     ] {
         let ran = gamewire(args);
         let said = String::from_utf8(ran.stderr).unwrap();

@@ -374,6 +374,15 @@ fn errors_have_a_remedy() {
     );
     let fault = gamewire(["serve", "a2s", "--fault", "flood"]);
     assert!(fault.code == 2 && fault.err.contains("known ones are loss=10%"), "{}", fault.err);
+    for fault in ["loss=100%", "duplicate=5%", "delay=1s,reorder", "other-port"] {
+        let master = ["serve", "gamespy1-master", "--listen", "127.0.0.1:0", "--for", "10ms"];
+        let run = gamewire([&master[..], &["--fault", fault]].concat());
+        assert!(run.code == 2 && run.err.contains("use delay, truncate or silence"), "{}", run.err);
+    }
+    // Where something is played over UDP, its datagrams have them.
+    let both = ["serve", "gamespy1-master", "a2s", "--listen", "127.0.0.1:0"];
+    let run = gamewire([&both[..], &["--fault", "loss=100%", "--for", "10ms"]].concat());
+    assert_eq!(run.code, 0, "{}", run.err);
     let taken = UdpSocket::bind(loopback()).expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
     let run = gamewire(["serve", "a2s", "--listen", &address]);
