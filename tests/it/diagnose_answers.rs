@@ -52,6 +52,23 @@ fn bytes_of_another_program_are_an_answer() {
     assert_eq!(item(&silent, "servers", "seen.answered"), "no queries_unanswered");
 }
 
+/// Split packets with impossible headers form no response, and yet the server answers.
+#[test]
+fn split_packets_that_form_no_response_are_an_answer_that_cannot_be_read() {
+    for numbers in [["00 00", "00 01"], ["02 00", "02 02"], ["02 00", "03 01"]] {
+        let report = of_rounds(27015, 20, 6, |nth, at| {
+            let packet = |part: &str| {
+                format!(
+                    "{at}.05 s > c  FEFFFFFF {nth:02X}000000 {part} E004 FFFFFFFF 45 0100 'a' 00 'b' 00\n"
+                )
+            };
+            format!("{at}.0 c > s  FFFFFFFF 56 4BA1D522\n") + &numbers.map(packet).concat()
+        });
+        assert_eq!(item(&report, "servers", "seen.answered"), "yes", "{numbers:?}");
+        assert_eq!(item(&report, "servers", "seen.readable"), "no header_broken", "{numbers:?}");
+    }
+}
+
 /// In GoldSrc, the game and its queries have one port, and a player's client may ask from the socket with which it plays.
 #[test]
 fn packets_of_a_game_are_no_answers() {

@@ -78,6 +78,9 @@ pub(super) struct LayoutReadings {
     bits_differ: bool,
 }
 
+/// What differs between packets if no reader can know when the response is complete.
+pub(super) const TOTAL_DIFFERS: &str = "the total";
+
 impl SplitResponse {
     /// Adds a packet with a valid [`id`].
     pub(super) fn add(
@@ -216,7 +219,7 @@ impl SplitResponse {
         let reading = self.reading(layout);
         if reading.totals_differ {
             let place = self.place(layout, 0, TOTAL, |_, header| header.total != reading.total);
-            Some(("the total", place))
+            Some((TOTAL_DIFFERS, place))
         } else if reading.sizes_differ {
             let place = self.place(layout, 0, SIZE, |_, header| header.size != reading.size);
             Some(("Size", place))
