@@ -422,3 +422,19 @@ fn a_list_that_its_master_cuts_is_marked() {
         assert!(!out.contains("not whole in the capture"), "{out}");
     }
 }
+
+/// Servers ignore empty lines before a request (RFC 9112 section 2.2).
+#[test]
+fn an_empty_line_before_a_request_hides_nothing() {
+    let script = r"0.00 c > m tcp '\r\n\r\nGET /c?build_defs=4 HTTP/1.0\r\n\r\n'
+0.02 m > c tcp 'HTTP/1.1 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.1.2 28770 1\n' fin
+1.00 d > m tcp '\r'
+1.10 d > m tcp '\nGET /c?build_defs=4 HTTP/1.0\r\n\r\n'
+1.12 m > d tcp 'HTTP/1.1 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.1.2 28770 1\n' fin
+end 60";
+    let (_project, file) = Project::of_script(script, &Setting::tcp(80));
+    let run = gamewire(["dissect", "--no-config", &file]);
+    for name in ["client_request", "client_response"] {
+        assert_eq!(run.out.matches(name).count(), 2, "{}{}", run.out, run.err);
+    }
+}

@@ -17,11 +17,14 @@ const LITTLE: usize = 1024;
 
 pub(super) fn claim(view: &StreamView<'_>) -> Claim {
     for side in [0, 1] {
-        let (requests, responses) = (view.bytes[side], view.bytes[1 - side]);
+        let (requests, responses) = (requests(view.bytes[side]), view.bytes[1 - side]);
         let is_open = !view.ended[side] && !view.ended[1 - side];
-        let is_little = requests.len() + responses.len() <= LITTLE;
+        let is_little = view.bytes[side].len() + responses.len() <= LITTLE;
         let is_cut = requests.is_empty() && !responses.is_empty() && !view.began[1 - side];
         if is_cut && is_open && is_little && http::may_be_response(responses) {
+            return Claim::Undecided;
+        }
+        if requests.is_empty() && !view.bytes[side].is_empty() && is_open && is_little {
             return Claim::Undecided;
         }
         if requests.is_empty() || http::is_response(requests) || !http::may_be_request(requests) {
@@ -47,6 +50,12 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
         return if is_open && may_tell { Claim::Undecided } else { Claim::No };
     }
     Claim::No
+}
+
+/// The bytes without empty lines before the first request, which servers ignore (RFC 9112 section 2.2).
+fn requests(bytes: &[u8]) -> &[u8] {
+    let start = bytes.iter().position(|byte| !b"\r\n".contains(byte)).unwrap_or(bytes.len());
+    bytes.get(start..).unwrap_or_default()
 }
 
 /// Whether this request claims the connection, and not only its response.
@@ -188,6 +197,20 @@ mod tests {
                 assert_eq!(claim_of(&request[..cut], b""), Claim::Undecided);
             }
         }
+    }
+
+    #[test]
+    fn empty_lines_before_a_request_are_ignored() {
+        let request = b"GET /r?v=140&p=28770 HTTP/1.0\r\n";
+        for lines in [b"\r\n".as_slice(), b"\n", b"\r\n\r\n"] {
+            let bytes = [lines, request].concat();
+            for cut in 1..bytes.len() {
+                assert_eq!(claim_of(&bytes[..cut], b""), Claim::Undecided, "{cut}");
+            }
+            assert_eq!(claim_of(&bytes, b""), Claim::Sure);
+        }
+        assert_eq!(claim_of(b"\r\nSSH-2.0-OpenSSH_9.2\r\n", b""), Claim::No);
+        assert_eq!(claim_of(&b"\r\n".repeat(LITTLE), b""), Claim::No);
     }
 
     #[test]
