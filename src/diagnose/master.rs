@@ -281,7 +281,7 @@ impl Master {
             return self.items.fact(Item::GivesList).bad(&causes::OTHER_PORT, frame, from);
         }
         self.items.good(Item::GivesList, frame);
-        let listed = described::each_listed(event).numbers().count() as u64;
+        let listed = described::server_count(event);
         let is_paged = self.is_paged();
         let list = self.lists.iter_mut().rev().find(|list| list.client == payload.to);
         let begun = list.as_ref().map(|list| list.begun);
@@ -339,9 +339,7 @@ impl Master {
                 is_banned
             }
             // What it says may follow.
-            None if event.payload().lost
-                && described::each_listed(event).numbers().next().is_none() =>
-            {
+            None if event.payload().lost && described::server_count(event) == 0 => {
                 let accepts = self.items.fact(Item::AcceptsClient);
                 accepts.open(&causes::CAPTURE_DROPS, event.frame(), NOT_WHOLE);
                 true

@@ -109,7 +109,12 @@ pub fn cuts_list(event: &MessageEvent<'_>) -> bool {
 /// Whether what a master sends in place of a list is a whole message of something else.
 pub fn is_no_list(event: &MessageEvent<'_>) -> bool {
     let lacks_mark = matches!(mark_of_end(event), Some((EndOfList::InOneMessage(_), None)));
-    lacks_mark && each_listed(event).numbers().next().is_none()
+    lacks_mark && server_count(event) == 0
+}
+
+/// The number of servers that a master's message lists, as it is shown, also of those that are no valid address.
+pub fn server_count(event: &MessageEvent<'_>) -> u64 {
+    event.field("server_count").and_then(number).unwrap_or_default()
 }
 
 /// Whether a master's message is a list that cannot be read.

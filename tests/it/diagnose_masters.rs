@@ -456,3 +456,33 @@ fn a_list_from_a_port_that_nobody_asked_does_not_arrive() {
     assert_eq!(lists(27011), "yes");
     assert_eq!(lists(27012), "no answers_from_other_port");
 }
+
+/// A list has one size, also where some of its servers are none: that which `dissect` shows.
+#[test]
+fn the_size_of_a_list_is_the_same_everywhere() {
+    let valve = "0.00 c > m  31FF '0.0.0.0:0' 00 00\n\
+        0.05 m > c  FFFFFFFF 660A 0A000002 6987 000000000000 00000000 6987 0A000004 0000 0A000002 6987 000000000000 AABB\n\
+        end 60";
+    let text = r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'
+0.02 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+0.03 c > m:28900  tcp '\\list\\\\gamename\\ut\\final\\'
+0.05 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\ip\\10.0.0.3\\ip\\0.0.0.0:0\\ip\\10.0.0.2:7778\\ip\\x\\final\\' fin
+end 60";
+    let http = r"0.00 c > m tcp 'GET /c?build_defs=4 HTTP/1.0\r\n\r\n'
+0.02 m > c tcp 'HTTP/1.1 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.1.2 28770 1\naddserver 10.0.1.3 65535\naddserver x\naddserver 0.0.0.0\naddserver 10.0.1.2 28770\n' fin
+end 60";
+    let settings = [Setting::udp(27010), Setting::tcp(28900), Setting::tcp(80)];
+    for (script, setting) in [valve, text, http].into_iter().zip(settings) {
+        let (_project, file) = Project::of_script(script, &setting);
+        let dissected = gamewire(["dissect", "--no-config", &file]);
+        assert!(dissected.out.contains("5 servers"), "{}", dissected.out);
+        let json = gamewire(["dissect", "--no-config", "--format", "json", &file]);
+        let lists = json.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let sizes = lists.filter_map(|it| Some(it.pointer("/fields/servers")?.as_array()?.len()));
+        assert_eq!(Vec::from_iter(sizes), [5], "{}", json.out);
+        let report = diagnosis::report_of(&file, &[]).1;
+        let items = report["masters"][0]["items"].as_array().unwrap();
+        let list = items.iter().find(|it| it["item"] == "master.lists").unwrap();
+        assert_eq!(list["text"], "5 servers in 1 packet");
+    }
+}

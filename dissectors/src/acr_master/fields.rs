@@ -79,6 +79,8 @@ fields! {
     WEIGHT = Field::new("weight", "Weight", Kind::Signed).kept();
     /// The position of the server in the client's list, not a number.
     WEIGHT_TEXT = Field::new("weight", "Weight", Kind::Text);
+    /// How many there are, also of those that are no valid address.
+    SERVER_COUNT = Field::new("server_count", "Number of servers", Kind::Unsigned).framing().kept();
     LINE = Field::new("line", "Line", Kind::Text).framing();
     NEWLINE = Field::new("newline", "End of the line", Kind::Bytes).framing().kept();
     /// What the master says about the registration.

@@ -8,7 +8,7 @@ messages! {
     CLIENT_REQUEST = "client_request", "/c client", Client: ListRequest, "{path}[ build_defs {build_defs}]",
         [BUILD_DEFS, BUILD_DEFS_TEXT, GUID32, GUID32_TEXT, UNKNOWN];
     CLIENT_RESPONSE = "client_response", "/c client, response", Master: List,
-        "HTTP {status}[, {flags=}][, version {version}][, {servers# server}][, {whole!not whole}]",
+        "HTTP {status}[, {flags=}][, version {version}][, {server_count# server}][, {whole!not whole}]",
         [FLAGS, FLAGS_TEXT, VERSION, VERSION_TEXT, PROTOCOL, PROTOCOL_TEXT, SERVERS];
     REGISTER_REQUEST = "register_request", "/r server register", Server: Join,
         "{path}[ port {p}][, protocol {v}][, game {g}]",

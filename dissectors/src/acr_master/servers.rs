@@ -125,6 +125,7 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, checked: bool, state: BodySta
         rules::server_lines(found.usual, r.sink);
     }
     r.close();
+    r.leaf(&SERVER_COUNT, 0, found.count);
     if found.others {
         for line in lines(list, first).filter(|line| !is_server(line)) {
             r.seek(line.at.start as usize);
@@ -152,6 +153,8 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, checked: bool, state: BodySta
 struct ListContents {
     /// The number of servers in the usual spelling, which are still to be checked.
     usual: u32,
+    /// The number of all servers.
+    count: u64,
     /// There are invalid lines among them.
     others: bool,
 }
@@ -176,6 +179,7 @@ fn server_lines<S: Sink>(
         });
         if usual > 0 {
             found.usual += usual;
+            found.count += u64::from(usual);
             rest = rest.get(length..).unwrap_or_default();
             at += length;
             r.seek(at);
@@ -184,6 +188,7 @@ fn server_lines<S: Sink>(
         if is_server(&line) {
             r.seek(at);
             server_line(r, &line, checked);
+            found.count += 1;
         } else {
             found.others = true;
         }

@@ -26,6 +26,8 @@ fields! {
     SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&ADDRESS, &BLOCK]);
     ADDRESS = Field::new("address", "IP and query port", Kind::Text);
     BLOCK = Field::new("address", "IP and query port", Kind::Endpoint);
+    /// How many there are, also of those that are no valid address.
+    SERVER_COUNT = Field::new("server_count", "Number of servers", Kind::Unsigned).framing().kept();
     WHOLE = Field::new("whole", "Whole", Kind::Flag).framing();
     ENCIPHERED = Field::new("enciphered", "Enciphered list", Kind::Bytes).framing();
 

@@ -61,7 +61,7 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], place: Option<ListPlace>, sink: &mu
     decode(bytes, &ENDINGS, sink, |r| {
         r.leaf(&f::FORM, 0, Form::Compact as u64);
         r.open(&f::SERVERS);
-        let end = end.unwrap_or(bytes.len());
+        let (start, end) = (r.at(), end.unwrap_or(bytes.len()));
         let mut servers = rules::UsableServers::default();
         while end - r.at() >= BLOCK {
             let block = r.endpoint(&f::BLOCK)?;
@@ -76,6 +76,7 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], place: Option<ListPlace>, sink: &mu
             place.listed(is_closed, r.sink);
         }
         r.close();
+        r.leaf(&f::SERVER_COUNT, 0, ((r.at() - start) / BLOCK) as u64);
         let over = Span::new(r.at(), end);
         if !over.is_empty() && end < bytes.len() {
             rules::list_bytes_over(over, r.sink);
@@ -134,12 +135,13 @@ pub(super) fn text<'a, S: Sink>(
         r.leaf(&f::FORM, 0, Form::Text as u64);
         r.open(&f::SERVERS);
         let mut pairs = TextPairs::new(bytes, 0);
-        let mut servers = rules::UsableServers::default();
+        let (mut servers, mut count) = (rules::UsableServers::default(), 0);
         loop {
-            usual_servers(r, &mut pairs, &mut words, &mut servers);
+            count += u64::from(usual_servers(r, &mut pairs, &mut words, &mut servers));
             let Some(pair) = pairs.next() else { break };
             words.add_pair(&pair, pairs);
             if pair.key == KEY {
+                count += 1;
                 other_server(r, &pair, is_cut(bytes, &words, pair.at()), &mut servers);
             } else {
                 keyword(r, &pair);
@@ -147,6 +149,7 @@ pub(super) fn text<'a, S: Sink>(
         }
         servers.end(r.sink);
         r.close();
+        r.leaf(&f::SERVER_COUNT, 0, count);
         if words.closed.is_some() {
             r.leaf(&f::WHOLE, 0, true.into());
         }
@@ -167,13 +170,13 @@ fn is_cut(bytes: &[u8], words: &TextProperties<'_>, at: Span) -> bool {
     words.closed.is_none() && at.end as usize == bytes.len()
 }
 
-/// The next servers in the usual spelling.
+/// The next servers in the usual spelling. Returns how many there are.
 fn usual_servers<'a, S: Sink>(
     r: &mut Reader<'_, S>,
     pairs: &mut TextPairs<'a>,
     words: &mut TextProperties<'a>,
     servers: &mut rules::UsableServers,
-) {
+) -> u32 {
     let (text, start) = (pairs.rest(), pairs.at());
     let are_shown = r.sink.keeps_fields();
     let (read, found) = dotted::each(text, OPENING, b':', |begin, bytes, endpoint| {
@@ -188,13 +191,14 @@ fn usual_servers<'a, S: Sink>(
         Some(length)
     });
     if found == 0 {
-        return;
+        return 0;
     }
     r.seek(start + read);
     pairs.skip_to(read);
     words.hear_properties(KEY, found, Span::new(start, pairs.at()));
     let is_cut = pairs.rest().is_empty() && words.closed.is_none();
     rules::list_addresses(found - u32::from(is_cut), r.sink);
+    found
 }
 
 /// The server at the start of `bytes`, [`OPENING`] and an endpoint, up to the next backslash or the

@@ -11,7 +11,7 @@ messages! {
         [GAMENAME, VALIDATE, PORT, LOCATION, PAIR];
     LIST_REQUEST = "list_request", "List request", Client: ListRequest, "list[ of {gamename}][, {list}]",
         [GAMENAME, LIST, PAIR];
-    LIST_RESPONSE = "list_response", "Server list", Master: List, "list[ of {servers# server}]",
+    LIST_RESPONSE = "list_response", "Server list", Master: List, "list[ of {server_count# server}]",
         [SERVERS, PAIR];
     QUERY = "query", "Query", Client: Query, "query[ {query}]",
         [QUERY, ARGUMENT, CHALLENGE, GAMENAME, PAIR];

@@ -213,6 +213,7 @@ fn reply<'a, S: Sink>(
         }
     }
     r.close();
+    r.leaf(&f::SERVER_COUNT, 0, (listed / block) as u64);
     let ended = end > 0;
     r.leaf(&f::END, end, ended.into());
 

@@ -34,6 +34,8 @@ fields! {
     SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&SERVER, &SERVER6]);
     SERVER = Field::new("server", "Server address block", Kind::Endpoint);
     SERVER6 = Field::new("server", "Server address block", Kind::Endpoint6);
+    /// How many there are, also of those that are no valid address.
+    SERVER_COUNT = Field::new("server_count", "Number of servers", Kind::Unsigned).framing().kept();
     /// The list ends with this reply.
     END = Field::new("end", "End of the list", Kind::Flag);
 

@@ -5,7 +5,7 @@ use crate::kit::messages;
 messages! {
     QUERY = "query", "Query for a list of servers", Client: ListRequest, "region {region=}, from {seed}, filter {filter}",
         [REGION, SEED, FILTER];
-    REPLY = "reply", "List of servers", Master: List, "{servers# server}[, {end?end of the list}]",
+    REPLY = "reply", "List of servers", Master: List, "{server_count# server}[, {end?end of the list}]",
         [SERVERS, END];
     JOIN = "join", "Join", Server: Join, "[challenge {server_challenge}]",
         [SERVER_CHALLENGE];
