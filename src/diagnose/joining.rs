@@ -1,5 +1,6 @@
 //! The messages between a server that registers and a master.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 
 use dissectors::Id;
@@ -214,6 +215,10 @@ impl Diagnosis {
             server.fact_mut(Item::Accepted).bad(cause, payload.frame, text);
         } else if payload.lost && !described::refuses(event) {
             server.fact_mut(Item::Accepted).open(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
+        } else if masters.refusal.is_some() && text.is_none() {
+            let values: [(_, &dyn Display); 1] = [("text", &"nothing that can be read")];
+            let why = Failure::with(&causes::REGISTRATION_UNCLEAR, payload.frame, &values);
+            server.fact_mut(Item::Accepted).open_by(why);
         } else if server.is_told(text.as_deref(), described::refuses(event), payload.frame) {
             shown.push(Item::Accepted);
             server.reported = text.map(|text| format!("\"{text}\""));

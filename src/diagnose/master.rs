@@ -4,10 +4,13 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, Kind, Masters, Purpose, Time, Transport, causes};
+use dissectors::kit::{
+    Cause, Item, Kind, Masters, Purpose, Time, Transport, Verdict as Ruled, causes,
+};
 
 use super::checklist::Checklist;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE};
+use super::signs::symptom;
 use super::verdict::{ItemVerdict, Verdict};
 use super::{is_clients_fault, is_error};
 use crate::session::{MessageEvent, Value};
@@ -280,6 +283,11 @@ impl Master {
             let from = format!("a list comes from port {}", payload.from.port());
             return self.items.fact(Item::GivesList).bad(&causes::OTHER_PORT, frame, from);
         }
+        if let Some((cause, words)) = unreadable(event) {
+            self.items.fact(Item::GivesList).bad(cause, frame, words);
+            self.lists.retain(|list| list.client != payload.to);
+            return;
+        }
         self.items.good(Item::GivesList, frame);
         let listed = described::server_count(event);
         let is_paged = self.is_paged();
@@ -297,7 +305,10 @@ impl Master {
                 self.latest = Some([list.servers, list.pages]);
             }
         }
-        if described::ends_list(event) || described::is_enciphered(event) {
+        if described::cuts_list(event) {
+            self.lists.retain(|list| list.client != payload.to);
+            self.cut(payload.to.ip(), frame, "the response ends before its last line");
+        } else if described::ends_list(event) || described::is_enciphered(event) {
             self.lists.retain(|list| list.client != payload.to);
             // One of another protocol mends nothing.
             let is_own = event.context().protocol == Some(self.protocol);
@@ -309,9 +320,6 @@ impl Master {
                 let taken = time.since(begun) - i64::from(closed) * 1_000_000;
                 self.ends_after(taken, payload.to.ip(), frame);
             }
-        } else if described::cuts_list(event) {
-            self.lists.retain(|list| list.client != payload.to);
-            self.cut(payload.to.ip(), frame, "the response ends before its last line");
         }
     }
 
@@ -549,6 +557,14 @@ fn refusal(event: &MessageEvent<'_>, masters: Option<&Masters>, times: u64) -> O
         }
         None => None,
     }
+}
+
+/// Why its client cannot read this list, if a rule says so.
+fn unreadable<'b>(event: &MessageEvent<'b>) -> Option<(&'static Cause, &'b str)> {
+    event.checked().findings.iter().filter(|it| it.verdict == Ruled::Fail).find_map(|it| {
+        let symptom = symptom(it.rule, &it.detail).filter(|it| it.item == Item::GivesList)?;
+        Some((symptom.cause, &*it.detail))
+    })
 }
 
 /// A list, or a page of one, comes after so many nanoseconds.

@@ -92,6 +92,10 @@ impl Diagnosis {
             }
             return None;
         }
+        // What a master gives is judged with its message.
+        if symptom.item == Item::GivesList {
+            return None;
+        }
         if symptom.item == Item::WellFormed {
             // Faults of the request at hand are its client's already.
             if sign.verdict == Ruled::Fail

@@ -457,6 +457,63 @@ fn a_list_from_a_port_that_nobody_asked_does_not_arrive() {
     assert_eq!(lists(27012), "no answers_from_other_port");
 }
 
+/// What a master gives in answer to a request for its list with these headers: a response of these bytes.
+fn acr_answer(headers: &str, response: &str) -> Value {
+    let script = format!(
+        r"0.00 c > m tcp 'GET /c?build_defs=4 HTTP/1.1\r\n{headers}\r\n'
+0.02 m > c tcp {response} fin
+end 60"
+    );
+    diagnosis::diagnosed(&script, &Setting::tcp(80), &[]).1
+}
+
+#[test]
+fn a_response_that_ends_within_its_headers_is_no_whole_list() {
+    for response in ["'HTTP/1.1 20'", r"'HTTP/1.1 200 OK\r\nContent-Ty'", r"'HTTP/1.1 200 OK\r\n'"]
+    {
+        let report = acr_answer("", response);
+        assert_eq!(of_master(&report, "master.whole"), "no list_cut", "{response}");
+        assert_eq!(of_master(&report, "master.accepts"), "yes", "{response}");
+    }
+    let refused = acr_answer("", r"'HTTP/1.1 404 Not Fou'");
+    assert_eq!(of_master(&refused, "master.accepts"), "no refused_in_words");
+}
+
+#[test]
+fn a_compressed_list_is_not_called_fine() {
+    let gzip = r"'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n' 1F8B0800";
+    let unasked = acr_answer("", gzip);
+    assert_eq!(of_master(&unasked, "master.lists"), "no list_unreadable");
+    assert_ne!(of_master(&unasked, "master.whole"), "yes");
+    let asked = acr_answer(r"Accept-Encoding: gzip\r\n", gzip);
+    assert_eq!(of_master(&asked, "master.lists"), "yes");
+    let cut = acr_answer(r"Accept-Encoding: gzip\r\n", &gzip.replace("Length: 4", "Length: 9"));
+    assert_eq!(of_master(&cut, "master.whole"), "no list_cut");
+}
+
+#[test]
+fn a_registration_whose_response_cannot_be_read_is_unclear() {
+    let accepted = |response: &str| {
+        let script = format!(
+            r"0.00 s:40000 > m tcp 'GET /r?v=140&g=20700&p=28770 HTTP/1.0\r\n\r\n'
+0.02 m > s:40000 tcp {response} fin
+0.03 s:40000 > m tcp fin
+end 60"
+        );
+        item(&diagnosis::diagnosed(&script, &Setting::tcp(80), &[]).1, "reg.accepted", "")
+    };
+    let gzip = r"'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n' 1F8B0800";
+    assert_eq!(accepted(gzip), "unknown registration_unclear");
+    assert_eq!(accepted(r"'HTTP/1.1 200 OK\r\nContent-Ty'"), "no registration_unanswered");
+}
+
+/// Advice must be possible: only requests of one protocol have filters.
+#[test]
+fn a_list_that_is_not_given_is_asked_for_without_a_filter_only_if_it_has_one() {
+    let advice = dissectors::kit::causes::masters::LIST_UNANSWERED.advice;
+    assert!(advice.ends_with("without a filter if the request has one."), "{advice}");
+}
+
 /// A list has one size, also where some of its servers are none: that which `dissect` shows.
 #[test]
 fn the_size_of_a_list_is_the_same_everywhere() {

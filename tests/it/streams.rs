@@ -438,3 +438,21 @@ end 60";
         assert_eq!(run.out.matches(name).count(), 2, "{}{}", run.out, run.err);
     }
 }
+
+/// What comes before the client resets the connection need not be all that the master would have sent.
+#[test]
+fn a_response_that_ends_within_its_headers_is_a_fault_if_the_master_ends_it() {
+    for (end, expected) in [("m > c tcp fin", 1), ("m > c tcp rst", 1), ("c > m tcp rst", 0)] {
+        let script = format!(
+            r"0.00 c > m tcp 'GET /c?build_defs=4 HTTP/1.0\r\n\r\n'
+0.02 m > c tcp 'HTTP/1.1 200 OK\r\nContent-Ty'
+0.03 {end}
+end 60"
+        );
+        let (_project, file) = Project::of_script(&script, &Setting::tcp(80));
+        let run = gamewire(["check", "--no-config", "--format", "json", &file]);
+        let outcome: Value = serde_json::from_str(&run.out).unwrap();
+        let rule = outcome["rules"].as_array().unwrap().iter().find(|it| it["code"] == "ACR035");
+        assert_eq!(rule.unwrap()["failed"], expected, "{end}");
+    }
+}

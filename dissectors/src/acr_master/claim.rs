@@ -98,13 +98,9 @@ fn is_path(target: &[u8]) -> bool {
 
 /// Whether the request names the game's own programs.
 fn names_game(request: &[u8]) -> bool {
-    request.split(|&byte| byte == b'\n').any(|line| {
-        let Some(colon) = memchr::memchr(b':', line) else { return false };
-        let (name, value) = line.split_at(colon);
-        let value = value.get(1..).unwrap_or_default().trim_ascii_start();
-        let is_games = value.get(..4).is_some_and(|agent| agent.eq_ignore_ascii_case(b"ACR-"));
-        name.eq_ignore_ascii_case(b"User-Agent") && is_games
-    })
+    let is_games =
+        |agent: &[u8]| agent.get(..4).is_some_and(|agent| agent.eq_ignore_ascii_case(b"ACR-"));
+    http::values(request, "user-agent").any(is_games)
 }
 
 /// What the response to the first request shows. `No`: it is an ordinary site.

@@ -182,10 +182,13 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     let mut endpoint = None;
     if let Some(PendingRequest { request, mark }) = &asked {
         endpoint = request.endpoint;
-        rules::request_answered(payload.whole(), sink);
+        match endpoint.filter(|_| request.sound && response.ends_in_headers) {
+            Some(endpoint) => rules::response_cut(endpoint.name(), mark, sink),
+            None => rules::request_answered(payload.whole(), sink),
+        }
         sink.answers(Reply::to(mark.frame, mark.time));
         match response.status {
-            _ if !request.sound || is_cut => {}
+            _ if !request.sound || is_cut || response.ends_in_headers => {}
             200 => answered(cx, payload, request, response, sink),
             400..=499 => {
                 let server = asker(payload, request);
@@ -359,7 +362,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_
         }
         return;
     }
-    give_up(cx, Evidence { waited: true, asked_party_seen: true, ..Evidence::default() }, sink);
+    give_up(cx, rules::after_close(), sink);
 }
 
 /// The client has reset the connection and wants no more responses. One that was due by then is

@@ -52,6 +52,8 @@ fields! {
     // Response lines
     /// Whether the master sent the list to its end.
     WHOLE = Field::new("whole", "Whole", Kind::Flag).framing();
+    /// The body has a coding, such as gzip, and cannot be read.
+    ENCODED = Field::new("encoded", "Encoded", Kind::Flag).framing();
     KEYWORD = Field::new("keyword", "Keyword", Kind::Text).framing().kept_if(kept::is_line);
     /// Whether the client is listed: 1 whitelisted, 2 banned, 3 muted.
     FLAGS = Field::new("flags", "Flags", Kind::Unsigned).number(flags).kept();

@@ -22,6 +22,8 @@ pub(super) struct Response {
     pub(super) result_at: Span,
     /// It is compressed, so that its contents are unknown.
     pub(super) coded: bool,
+    /// The master sent it only up to a place within its headers.
+    pub(super) ends_in_headers: bool,
 }
 
 /// How much of a response's body can be read.

@@ -63,7 +63,7 @@ static MASTERS: Masters = Masters {
     narrowed: &[],
     selects: None,
     game: None,
-    enciphered: None,
+    enciphered: Some("encoded"),
     end: EndOfList::InOneMessage("whole"),
     // The specification has neither: these are the responses of AssaultCube Reloaded's master.
     refusal: Some(("text", &["*f", "ERROR"])),

@@ -17,6 +17,8 @@ pub(super) struct Request {
     pub(super) endpoint: Option<ApiPath>,
     /// Its response has no body.
     pub(super) bodiless: bool,
+    /// It accepts some coding of the response's body.
+    pub(super) accepts_codings: bool,
     /// It is complete and valid, so that a response is due.
     pub(super) sound: bool,
     /// The server's port: `p`, or its default.
@@ -73,6 +75,7 @@ pub(super) fn request<S: Sink>(bytes: &[u8], sink: &mut S) -> Request {
             r.text_in(&HTTP_VERSION, whole - r.at(), version);
         }
         asked.sound &= headers(r) && whole > length;
+        asked.accepts_codings = accepts_codings(bytes);
         if !r.is_empty() {
             r.text_of(&BODY, r.rest());
         }

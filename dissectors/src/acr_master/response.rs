@@ -26,21 +26,27 @@ pub(super) fn response<S: Sink>(
         let left = length - with_space;
         let (status, with_space) = word(r.peek(), left);
         let status_at = Span::new(r.at(), r.at() + status);
-        let number = r.peek().get(..status).and_then(decimal);
+        // Digits at the end of the bytes may be a part of it.
+        let is_status = with_space > status || whole > length;
+        let number = r.peek().get(..status).and_then(decimal).filter(|_| is_status);
         match number {
-            Some(number) => r.leaf(&STATUS, with_space, number),
-            None => r.text_in(&STATUS_TEXT, with_space, status_at),
-        };
+            Some(number) => _ = r.leaf(&STATUS, with_space, number),
+            None if is_status => _ = r.text_in(&STATUS_TEXT, with_space, status_at),
+            None => {}
+        }
         response.status = number.unwrap_or_default();
         let reason = Span::new(r.at(), length);
         r.text_in(&REASON, whole - r.at(), reason);
         if headers(r) {
             body(r, asked, state, &mut response);
-        } else if is_cut
-            && asked.is_some_and(Request::wants_list)
-            && (number == Some(200) || whole == length)
-        {
-            rules::lines_lost(Span::new(r.at(), r.at()), r.sink);
+        } else {
+            response.ends_in_headers = !is_cut;
+            let is_list = asked.is_some_and(Request::wants_list);
+            match is_list && (number == Some(200) || whole == length) {
+                true if is_cut => rules::lines_lost(Span::new(r.at(), r.at()), r.sink),
+                true => _ = r.leaf(&WHOLE, 0, false.into()),
+                false => {}
+            }
         }
         Ok(())
     });
@@ -55,15 +61,24 @@ fn body<S: Sink>(
     response: &mut Response,
 ) {
     let endpoint = asked.and_then(|asked| asked.endpoint);
-    let (Some(asked), Some(endpoint), 200, false) =
-        (asked, endpoint, response.status, response.coded)
-    else {
+    let (Some(asked), Some(endpoint), 200) = (asked, endpoint, response.status) else {
         if !r.is_empty() {
             r.text_of(&BODY, r.rest());
         }
         return;
     };
     let checked = asked.sound && !asked.bodiless;
+    if response.coded && !r.is_empty() {
+        let at = r.text_of(&BODY, r.rest()).at;
+        r.leaf(&ENCODED, 0, true.into());
+        if endpoint == ApiPath::Client && !state.is_cut {
+            r.leaf(&WHOLE, 0, state.is_whole.into());
+        }
+        if checked && !asked.accepts_codings {
+            rules::encoded(endpoint, at, r.sink);
+        }
+        return;
+    }
     let bytes = r.peek();
     if checked && !bytes.is_empty() {
         let return_at = memchr::memchr(b'\r', bytes).map(|at| r.at() + at);

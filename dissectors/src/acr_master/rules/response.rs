@@ -2,6 +2,7 @@
 
 use crate::acr_master::digest::{CHALLENGE, period};
 use crate::acr_master::lines::{Line, Response};
+use crate::acr_master::params::ApiPath;
 use crate::kit::{Sink, Span};
 use crate::rule;
 
@@ -110,6 +111,22 @@ rule! {
 pub(in crate::acr_master) fn line_known<S: Sink>(line: Option<&[u8]>, at: Span, sink: &mut S) {
     sink.checked(&ACR015, line.is_none(), at, || {
         format!("there is no line {}", crate::kit::Quoted(line.unwrap_or_default()))
+    });
+}
+
+/// The part of a finding about a body that the client cannot read.
+pub(in crate::acr_master) const ENCODED: &str = "the body has a coding";
+
+/// No client can read in the body what its endpoint demands: the request accepts no coding.
+pub(in crate::acr_master) fn encoded<S: Sink>(endpoint: ApiPath, at: Span, sink: &mut S) {
+    let rule = match endpoint {
+        ApiPath::Client => &ACR011,
+        ApiPath::Register => &ACR020,
+        ApiPath::Auth => &ACR022,
+        ApiPath::Verify => &ACR023,
+    };
+    sink.checked(rule, false, at, || {
+        format!("{ENCODED}, such as gzip, that the request does not accept")
     });
 }
 

@@ -171,6 +171,18 @@ pub(in crate::acr_master) fn request_answered<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&ACR035, true, at, String::new);
 }
 
+/// The master has closed the connection: no response will come.
+pub(in crate::acr_master) fn after_close() -> Evidence {
+    Evidence { waited: true, asked_party_seen: true, ..Evidence::default() }
+}
+
+/// What came is no response: it ends within its headers.
+pub(in crate::acr_master) fn response_cut<S: Sink>(endpoint: &str, mark: &Mark, sink: &mut S) {
+    sink.recalled(&ACR035, false, after_close(), mark, || {
+        format!("the response to {endpoint} ends within its headers")
+    });
+}
+
 pub(in crate::acr_master) fn request_ignored<S: Sink>(
     endpoint: &str,
     evidence: Evidence,

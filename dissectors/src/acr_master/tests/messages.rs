@@ -1,6 +1,6 @@
 //! Requests and responses, from bytes to fields.
 
-use crate::acr_master::rules::ACR023;
+use crate::acr_master::rules::{ACR011, ACR020, ACR022, ACR023};
 
 use super::lab::{Lab, LabSegment, M, S, exchange};
 
@@ -220,14 +220,53 @@ fn a_faulty_header_does_not_hide_the_response() {
 }
 
 #[test]
-fn a_compressed_body_is_not_checked() {
+fn a_compressed_body_is_not_read() {
     for (header, body) in [
         ("Content-Encoding: gzip\r\nContent-Length: 4", "\x1F\x0D\x0A\x08"),
         ("Transfer-Encoding: gzip, chunked", "5\r\nabcde\r\n0\r\n\r\n"),
     ] {
         let (responses, codes) = with_headers(header, body);
         assert_eq!(responses[1], "flags=1 servers=[]", "{header}");
-        assert!(codes.is_empty(), "{header}: {codes:?}");
+        assert_eq!(codes, ["ACR011"], "{header}");
+    }
+}
+
+/// The endpoints' rules are about bodies that can be read. Who accepts a coding can read it.
+#[test]
+fn a_body_with_a_coding_that_nobody_asked_for_breaks_a_rule() {
+    let (ids, address) = (format!("c={}&a={}", "5f".repeat(48), "0a".repeat(32)), "a=::1");
+    for (target, rule, accept, failed) in [
+        ("/c?build_defs=4".to_owned(), &ACR011, "", true),
+        ("/r?v=140&p=28770".to_owned(), &ACR020, "", true),
+        (format!("/a?p=28770&{address}"), &ACR022, "", true),
+        (format!("/v?p=28770&i=7&{ids}"), &ACR023, "", true),
+        ("/c?build_defs=4".to_owned(), &ACR011, "Accept-Encoding: identity, gzip;q=0\r\n", true),
+        ("/c?build_defs=4".to_owned(), &ACR011, "accept-encoding: br, gzip;q=0.5\r\n", false),
+    ] {
+        let mut lab = Lab::new();
+        let request = format!("GET {target} HTTP/1.1\r\n{accept}\r\n");
+        lab.tcp(0.0, (S, M), S, request.as_bytes(), LabSegment::default());
+        let response = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1F\x8B\x08\0";
+        lab.tcp(0.1, (M, S), S, response, LabSegment { fin: true });
+        lab.end(9.0);
+        assert_eq!(lab.counts(rule).failed, u64::from(failed), "{target} {accept}");
+        let errors = lab.codes().iter().filter(|it| it.starts_with('A')).count();
+        assert_eq!(errors, usize::from(failed), "{:?}", lab.codes());
+    }
+}
+
+#[test]
+fn a_response_that_ends_within_its_headers_is_none() {
+    let response = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n";
+    for cut in [5, 12, 15, 17, 25, response.len() - 2, response.len()] {
+        let mut lab = Lab::new();
+        lab.tcp(0.0, (S, M), S, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", LabSegment::default());
+        lab.tcp(0.1, (M, S), S, &response[..cut], LabSegment { fin: true });
+        lab.end(9.0);
+        assert_eq!(lab.names(), ["client_request", "client_response"]);
+        let is_cut = cut < response.len();
+        let found = if is_cut { "ACR035" } else { "ACR011" };
+        assert_eq!(lab.codes(), [found], "{cut}");
     }
 }
 

@@ -32,7 +32,17 @@ cause! {
         kind: Silence,
         says: "the master does not answer {which} for its list",
         details: "{times} of {asked} requests for its list stay unanswered",
-        advice: "It is heard otherwise: it refuses this request, or this client. Ask without a filter.",
+        advice: "It is heard otherwise: it refuses this request, or this client. Ask from another host, and \
+                 without a filter if the request has one.",
+    }
+}
+
+cause! {
+    /// A master sends its list in a form that the client did not ask for.
+    pub LIST_UNREADABLE "list_unreadable" {
+        no: [GivesList],
+        says: "clients cannot read the master's list",
+        advice: "Turn off compression at the master, or at the proxy before it: its clients read plain text.",
     }
 }
 

@@ -83,6 +83,7 @@ pub const ALL: &[&Cause] = &[
     &masters::REGISTERS_THROUGH_STEAM,
     &masters::MASTER_SILENT,
     &masters::LIST_UNANSWERED,
+    &masters::LIST_UNREADABLE,
     &masters::NEVER_SPEAKS,
     &masters::VALIDATE_REFUSED,
     &masters::BANNED,
@@ -469,9 +470,9 @@ cause! {
     pub LIST_ENCIPHERED "list_enciphered" {
         unknown: [Listed],
         kind: Capture,
-        says: "the list is encrypted",
-        details: "the list is encrypted, and cannot be read",
-        lacks: "Ask for a list that is not enciphered: \\list\\cmp\\ or plain.",
+        says: "the list is encrypted or compressed",
+        details: "the list is encrypted or compressed, and cannot be read",
+        lacks: "Ask for a list that is neither: \\list\\cmp\\ or plain; over HTTP, without Accept-Encoding.",
     }
 }
 

@@ -26,6 +26,26 @@ pub(crate) fn word(bytes: &[u8], left: usize) -> (usize, usize) {
     }
 }
 
+/// The values of all headers of this name.
+pub(crate) fn values<'b>(head: &'b [u8], name: &'static str) -> impl Iterator<Item = &'b [u8]> {
+    head.split(|&byte| byte == b'\n').filter_map(move |line| {
+        let (found, value) = line.split_at(memchr::memchr(b':', line)?);
+        let value = value.get(1..).unwrap_or_default().trim_ascii();
+        found.eq_ignore_ascii_case(name.as_bytes()).then_some(value)
+    })
+}
+
+/// Whether a request says that it accepts some coding of the response's body.
+pub(crate) fn accepts_codings(request: &[u8]) -> bool {
+    let listed = values(request, "accept-encoding").flat_map(|value| value.split(|&b| b == b','));
+    listed.map(<[u8]>::trim_ascii).any(|coding| {
+        let mut parts = coding.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+        let name = parts.next().unwrap_or_default();
+        let is_refused = parts.any(|weight| matches!(weight, b"q=0" | b"q=0.0"));
+        !name.is_empty() && !name.eq_ignore_ascii_case(b"identity") && !is_refused
+    })
+}
+
 /// Headers and the empty line after them. Returns whether the empty line is there.
 pub(crate) fn headers<S: Sink>(r: &mut Reader<'_, S>) -> bool {
     while !r.is_empty() {

@@ -9,7 +9,7 @@ mod kept;
 use std::borrow::Cow;
 
 pub(crate) use fields::*;
-pub(crate) use head::{ENDINGS, headers, line, word};
+pub(crate) use head::{ENDINGS, accepts_codings, headers, line, values, word};
 pub(crate) use kept::is_known_word;
 
 use crate::kit::{Budget, Framed, Limit, Limits, Side, Unread};
