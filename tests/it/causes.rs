@@ -86,7 +86,8 @@ fn a_list_that_is_enciphered() {
 70.06 c > m:28900 tcp fin
 end 120";
     let said = of_script(script, &Setting::udp(7778), "10.0.0.2:7778", "list.listed");
-    assert_eq!(said, ["unknown", "list_enciphered", "the list is encrypted, and cannot be read"]);
+    let text = "the list is encrypted or compressed, and cannot be read";
+    assert_eq!(said, ["unknown", "list_enciphered", text]);
 }
 
 /// A server that sends a heartbeat, is challenged and responds.

@@ -189,6 +189,7 @@ fn a_reply_is_blocks_and_an_end() {
         "line_feed 5..6 = 10",
         "servers 6..12",
         "  server 6..12 = 10.0.0.2:27015",
+        "server_count 12..12 = 1",
         "end 12..18 = true",
     ];
     assert_eq!(lines, expected);

@@ -61,6 +61,7 @@ fn a_reply_repeats_the_key_of_its_query() {
         "dialect 12..12 (xash3d)",
         "servers 12..18",
         "  server 12..18 = 10.77.0.2:27015",
+        "server_count 18..18 = 1",
         "end 18..24 = true",
     ];
     assert_eq!(lines, expected);
