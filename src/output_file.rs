@@ -12,10 +12,10 @@ mod target;
 mod target;
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::capture::Interrupt;
+use crate::capture::{self, Interrupt};
 #[cfg(feature = "live")]
 pub(crate) use target::folder;
 use target::{Refusal, Stream, options};
@@ -40,13 +40,46 @@ impl From<Refusal> for io::Error {
     }
 }
 
+impl Target {
+    /// Where an output that is no capture goes: never in the place of one.
+    fn of_other(path: &Path) -> io::Result<Target> {
+        let target = Target::of(path)?;
+        match &target {
+            Target::File(place, Some(_)) if is_capture(place)? => Err(Refusal::Capture.into()),
+            _ => Ok(target),
+        }
+    }
+}
+
+/// Whether a regular file begins as captures do.
+fn is_capture(file: &Path) -> io::Result<bool> {
+    let file = match File::open(file) {
+        Ok(file) => file,
+        // A confined process may read nothing: its outputs were tried before.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let mut first = Vec::new();
+    file.take(capture::MAGIC as u64).read_to_end(&mut first)?;
+    Ok(capture::begins_one(&first))
+}
+
+/// Whether a file could be appended to, to report an error before reading gigabytes.
+///
+/// # Errors
+/// It is refused.
+#[cfg(feature = "commands")]
+pub(crate) fn try_appending(path: &Path) -> io::Result<()> {
+    Target::of_other(path).map(drop)
+}
+
 /// Opens a file that is appended to.
 ///
 /// # Errors
 /// It cannot be opened, or is refused.
 #[cfg(feature = "commands")]
 pub(crate) fn append(path: &Path) -> io::Result<File> {
-    match Target::of(path)? {
+    match Target::of_other(path)? {
         Target::File(place, _) => options().append(true).create(true).open(place),
         Target::Stream(stream) => stream.open(&Interrupt::at_signals()?),
     }
@@ -74,12 +107,25 @@ pub(crate) struct OutputFile {
 }
 
 impl OutputFile {
-    /// Begins to write the output for this path.
+    /// Begins to write the output for this path, which is no capture.
+    ///
+    /// # Errors
+    /// It cannot be written there, or would replace a capture.
+    pub(crate) fn create(path: &Path) -> io::Result<OutputFile> {
+        OutputFile::begin(Target::of_other(path)?)
+    }
+
+    /// Begins to write a capture to this path. It may replace another one.
     ///
     /// # Errors
     /// It cannot be written there.
-    pub(crate) fn create(path: &Path) -> io::Result<OutputFile> {
-        match Target::of(path)? {
+    #[cfg(feature = "commands")]
+    pub(crate) fn create_capture(path: &Path) -> io::Result<OutputFile> {
+        OutputFile::begin(Target::of(path)?)
+    }
+
+    fn begin(target: Target) -> io::Result<OutputFile> {
+        match target {
             Target::Stream(stream) => {
                 let file = stream.open(&Interrupt::at_signals()?)?;
                 Ok(OutputFile::of(file, None, None))
@@ -110,10 +156,10 @@ impl OutputFile {
     /// # Errors
     /// It could not.
     pub(crate) fn try_creating(path: &Path) -> io::Result<()> {
-        match Target::of(path)? {
+        match Target::of_other(path)? {
             // Opening it could have an effect.
             Target::Stream(..) => Ok(()),
-            Target::File(..) => OutputFile::create(path).map(drop),
+            file @ Target::File(..) => OutputFile::begin(file).map(drop),
         }
     }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::held;
+use crate::capture;
 
 /// An output that is complete or not there.
 pub(crate) struct OutputFile {
@@ -12,9 +13,15 @@ pub(crate) struct OutputFile {
 }
 
 impl OutputFile {
-    /// Begins to write the output with this name.
-    #[expect(clippy::unnecessary_wraps, reason = "a file may be impossible to write")]
+    /// Begins to write the output with this name, which is no capture, and replaces none.
     pub(crate) fn create(name: &Path) -> io::Result<OutputFile> {
+        try_appending(name)?;
+        OutputFile::create_capture(name)
+    }
+
+    /// Begins to write a capture.
+    #[expect(clippy::unnecessary_wraps, reason = "a file may be impossible to write")]
+    pub(crate) fn create_capture(name: &Path) -> io::Result<OutputFile> {
         Ok(OutputFile { name: name.to_owned(), bytes: Vec::new() })
     }
 
@@ -22,11 +29,11 @@ impl OutputFile {
     pub(crate) fn create_new(name: &Path) -> io::Result<OutputFile> {
         match held::get(name) {
             Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
-            None => OutputFile::create(name),
+            None => OutputFile::create_capture(name),
         }
     }
 
-    /// Whether it could be written: always.
+    /// Whether it could be written.
     pub(crate) fn try_creating(name: &Path) -> io::Result<()> {
         OutputFile::create(name).map(drop)
     }
@@ -67,9 +74,19 @@ pub(crate) fn create_folder(_: &Path) -> io::Result<()> {
 /// An output that is appended to: it is put in its place on drop.
 pub(crate) struct Appended(Option<OutputFile>);
 
+/// Whether an output could be appended to: not to a capture.
+pub(crate) fn try_appending(name: &Path) -> io::Result<()> {
+    match held::get(name) {
+        Some(bytes) if capture::begins_one(&bytes) => {
+            Err(io::Error::other("it is a capture, which would be lost; name another file"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Opens an output that is appended to.
-#[expect(clippy::unnecessary_wraps, reason = "a file may be impossible to open")]
 pub(crate) fn append(name: &Path) -> io::Result<Appended> {
+    try_appending(name)?;
     let bytes = held::get(name).map_or_else(Vec::new, |bytes| bytes.to_vec());
     Ok(Appended(Some(OutputFile { name: name.to_owned(), bytes })))
 }

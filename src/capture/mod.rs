@@ -65,6 +65,10 @@ pub use link::LinkType;
 #[cfg(feature = "captures")]
 pub use merge::open_merged;
 pub use notice::Notice;
+#[cfg(feature = "files")]
+pub(crate) use open::MAGIC;
+#[cfg(any(feature = "commands", feature = "files"))]
+pub(crate) use open::begins_one;
 #[cfg(feature = "captures")]
 pub use open::{open, open_stream, open_stream_within, open_within};
 #[cfg(feature = "commands")]

@@ -16,7 +16,7 @@ use super::zstd::Zstd;
 use super::{Packets, place};
 
 /// Bytes that identify a capture, compressed or not.
-const MAGIC: usize = 12;
+pub(crate) const MAGIC: usize = 12;
 
 /// Bytes that are read to identify a file that is not a capture: a few records of a format without
 /// a magic number.
@@ -82,14 +82,38 @@ pub(super) fn recognized(
         return Err(unopened(path, error));
     }
     let is_file = input.is_file();
-    let input = match input.unread() {
-        [0x1F, 0x8B, ..] => Input::unpacked(Box::new(MultiGzDecoder::new(input))),
-        [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
+    let input = match Compression::of(input.unread()) {
+        Some(Compression::Gzip) => Input::unpacked(Box::new(MultiGzDecoder::new(input))),
+        Some(Compression::Zstd) => {
             Input::unpacked(Box::new(Zstd::new(input, room.unpacking as u64)))
         }
-        _ => input,
+        None => input,
     };
     format(path, file, input.within(room), is_file)
+}
+
+/// How a capture is compressed.
+enum Compression {
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    /// What a file with these first bytes is compressed with.
+    fn of(first: &[u8]) -> Option<Compression> {
+        match first {
+            [0x1F, 0x8B, ..] => Some(Compression::Gzip),
+            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
+                Some(Compression::Zstd)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether a file with these first [`MAGIC`] bytes can be a capture. What is compressed is taken for one.
+pub(crate) fn begins_one(first: &[u8]) -> bool {
+    pcapng::is_pcapng(first) || pcap::is_pcap(first) || Compression::of(first).is_some()
 }
 
 fn format(

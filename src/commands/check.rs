@@ -112,6 +112,7 @@ fn try_outputs(args: &CheckArgs, config: &Config) -> Result<(), Failure> {
     }
     if let Some(file) = args.summary.as_deref() {
         outputs::refuse_capture(file, "--summary", &args.input.files)?;
+        output_file::try_appending(file).map_err(|error| Failure::unwritable(file, &error))?;
     }
     Ok(())
 }

@@ -162,8 +162,7 @@ impl ExportConsumer<'_> {
         create_folder(&self.args.output)?;
         let tables = &self.collector.wanted().tables;
         let places = places(self.args, tables);
-        let files =
-            tables.iter().zip(places).map(|(&table, at)| Ok((table, OutputFile::create(&at)?)));
+        let files = tables.iter().zip(places).map(|(&table, at)| Ok((table, create_file(&at)?)));
         let files = files.collect::<io::Result<Vec<_>>>()?;
         Ok(match self.args.format {
             ExportFormat::Csv => Box::new(Lines::new(Format::Csv, files)?),
@@ -175,6 +174,16 @@ impl ExportConsumer<'_> {
             ExportFormat::Parquet => return Err(io::ErrorKind::Unsupported.into()),
         })
     }
+}
+
+/// Creates a file of the folder, which the error about a refused one names.
+fn create_file(at: &Path) -> io::Result<OutputFile> {
+    OutputFile::create(at).map_err(|error| match (error.kind(), at.file_name()) {
+        (io::ErrorKind::Other, Some(name)) => {
+            io::Error::other(format!("{}: {error}", escaped(&name.to_string_lossy())))
+        }
+        _ => error,
+    })
 }
 
 /// Passes rows on, and counts them.

@@ -163,7 +163,7 @@ impl<'c> ExtractConsumer<'c> {
         }
         let output = std::mem::take(&mut self.output);
         let failed = |error: io::Error| Failure::unwritable(&output, &error);
-        let file = OutputFile::create(&output).map_err(failed)?;
+        let file = OutputFile::create_capture(&output).map_err(failed)?;
         let mut writer = PcapNgWriter::new(file).map_err(failed)?;
         let memory = input.unpacking();
         let mut written = 0;

@@ -345,7 +345,7 @@ impl Consumer for Copy<'_> {
     }
 
     fn begin(&mut self, _: Option<&str>) -> io::Result<()> {
-        let made = OutputFile::create(self.output).and_then(PcapNgWriter::new);
+        let made = OutputFile::create_capture(self.output).and_then(PcapNgWriter::new);
         self.writer = self.check(made.map(Some))?;
         Ok(())
     }

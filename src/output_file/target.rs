@@ -28,6 +28,8 @@ pub(super) enum Refusal {
     Links,
     #[error("it is write-protected; name another file")]
     Protected,
+    #[error("it is a capture, which would be lost; name another file")]
+    Capture,
     #[error("this is no name of a file")]
     NoName,
 }

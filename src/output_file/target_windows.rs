@@ -12,6 +12,8 @@ use crate::capture::Interrupt;
 pub(super) enum Refusal {
     #[error("it is write-protected; name another file")]
     Protected,
+    #[error("it is a capture, which would be lost; name another file")]
+    Capture,
     #[error("this is no name of a file")]
     NoName,
 }

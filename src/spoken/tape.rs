@@ -60,7 +60,8 @@ impl Tape {
     /// # Errors
     /// It cannot be written there.
     pub fn new(file: Option<&Path>, interface: &'static str, most: usize) -> io::Result<Tape> {
-        let writer = file.map(|file| PcapNgWriter::new(OutputFile::create(file)?)).transpose()?;
+        let writer =
+            file.map(|file| PcapNgWriter::new(OutputFile::create_capture(file)?)).transpose()?;
         Ok(Tape {
             writer,
             interface,

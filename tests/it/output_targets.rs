@@ -244,6 +244,30 @@ fn a_write_protected_file_is_refused() {
     });
 }
 
+/// Also a compressed one. A capture may replace another one.
+#[test]
+fn no_capture_is_replaced_by_what_is_none() {
+    let sample = fs::read(sample()).unwrap();
+    let pcapng: &[u8] = b"\n\r\r\n\x1C\0\0\0\x4D\x3C\x2B\x1A";
+    let captures = [&sample, pcapng, b"\x1F\x8B\x08\0", b"\x28\xB5\x2F\xFD\x04"];
+    each("onto-capture", |output, place, content| {
+        for capture in captures {
+            fs::write(place, capture).unwrap();
+            let run = output.run(place);
+            if matches!(output, Output::Scrub | Output::Write) {
+                assert!(run.code < 2, "{output:?}: {}", run.err);
+                assert_eq!(fs::read(place).unwrap(), content, "{output:?}");
+                continue;
+            }
+            assert_eq!((run.code, fs::read(place).unwrap()), (2, capture.to_vec()), "{output:?}");
+            let says = ": it is a capture, which would be lost; name another file\n";
+            let folder = place.parent().unwrap().to_string_lossy();
+            let is_named = run.err.contains(&*folder) && run.err.contains(output.name());
+            assert!(is_named && run.err.ends_with(says), "{output:?}: {}", run.err);
+        }
+    });
+}
+
 /// A limit on the size of files stands for a full disk.
 #[test]
 fn a_file_stays_as_it_was_if_its_replacement_cannot_be_completed() {
