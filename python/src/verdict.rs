@@ -45,7 +45,7 @@ fn check(
 pub(crate) fn as_json(outcome: &Outcome, least: Severity) -> PyResult<String> {
     let failed = |why: String| PyRuntimeError::new_err(why);
     let mut out = Vec::new();
-    json::write(outcome, least, None, &mut out).map_err(|error| failed(error.to_string()))?;
+    json::write(outcome, &[], least, None, &mut out).map_err(|error| failed(error.to_string()))?;
     String::from_utf8(out).map_err(|error| failed(error.to_string()))
 }
 

@@ -46,7 +46,7 @@ pub use selection::{FailOn, Host, Rules, Selection};
 #[doc(hidden)]
 pub use selection::{rule, severity, who};
 pub use tally::{Party, Tally};
-use traffic::HeardHosts;
+use traffic::SelectedTraffic;
 
 /// Maximum number of findings of one rule and one verdict; further ones are counted. A single
 /// message may reach it.
@@ -131,8 +131,8 @@ pub struct Checker {
     baselined: Option<Baselined>,
     /// The number of findings that the selection leaves out.
     others: RuleCounts,
-    /// The hosts of messages, if a host is selected.
-    hosts: HeardHosts,
+    /// Whether a host or a filter selects any message.
+    selected: SelectedTraffic,
     /// The counts of messages, at the end of the capture.
     traffic: Traffic,
     cut: bool,
@@ -156,7 +156,7 @@ impl Checker {
             tally: Tally::default(),
             left_out: 0,
             others: RuleCounts::default(),
-            hosts: HeardHosts::default(),
+            selected: SelectedTraffic::default(),
             traffic: Traffic::default(),
             cut: false,
             dropped: false,
@@ -167,8 +167,10 @@ impl Checker {
     pub fn needs(selection: &Selection, ledger_settings: &LedgerSettings) -> session::Needs {
         let asks_who = selection.asks_who();
         let fields = selection.filter.as_ref().is_some_and(Filter::needs_fields);
+        // Messages without findings show whether any is selected.
+        let needs_all = asks_who || selection.filter.is_some();
         session::Needs {
-            messages: if asks_who { Messages::All } else { Messages::WithFindings },
+            messages: if needs_all { Messages::All } else { Messages::WithFindings },
             findings: Findings::All { in_words: selection.weighs_each() },
             passes: if asks_who { Passes::All } else { Passes::None },
             fields: fields.then_some(FieldLimits::default()),
@@ -197,9 +199,7 @@ impl Checker {
 
     fn message(&mut self, m: &MessageEvent<'_>) {
         let context = m.context();
-        if let Some(host) = self.selection.host.filter(|_| context.copy_of.is_none()) {
-            self.hosts.look_for(host, m.ends());
-        }
+        self.selected.message(&self.selection, m);
         let message = m.to_ref();
         self.checked(&message.checked, context, Some(&CurrentMessage::of(message)));
     }
@@ -275,7 +275,7 @@ impl Checker {
         let counts = |rule: &&Rule| self.selection.has(rule) || self.selection.requires(rule);
         let rules = catalogue::rules().into_iter().filter(counts);
         let rules: Vec<_> = rules.map(|rule| self.status(rule, read)).collect();
-        let lacking = self.hosts.lacking(&self.selection, &rules, &self.traffic, read);
+        let lacking = self.selected.lacking(&self.selection, &rules, &self.traffic, read);
         let capture = captures.join(", ");
         Outcome {
             captures,

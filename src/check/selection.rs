@@ -25,6 +25,8 @@ pub struct Selection {
     pub host: Option<Host>,
     /// Only for messages that this filter selects.
     pub filter: Option<Filter>,
+    /// The options that select messages, as they were typed.
+    pub typed: Option<String>,
     /// Rules that must be exercised.
     pub require: Vec<&'static Rule>,
     /// There must be some of the selected traffic.

@@ -4,22 +4,35 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 use super::{Host, RuleOutcome, RuleStatus, Selection};
-use crate::session::{Totals, Traffic};
+use crate::session::{MessageEvent, Totals, Traffic};
 
 /// Maximum number of hosts that are named.
 const NAMED: usize = 6;
 
-/// Whether any message is from or to the selected host.
+/// Whether any message is from or to the selected host, and whether the filter selects any.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HeardHosts {
+pub(super) struct SelectedTraffic {
     met: bool,
     /// Otherwise, the lowest addresses of other hosts: one more than is named.
     hosts: BTreeSet<IpAddr>,
+    is_filtered_in: bool,
 }
 
-impl HeardHosts {
-    /// A message went from one end to the other.
-    pub(super) fn look_for(&mut self, host: Host, ends: [SocketAddr; 2]) {
+impl SelectedTraffic {
+    /// The next message.
+    pub(super) fn message(&mut self, selection: &Selection, message: &MessageEvent<'_>) {
+        if message.context().copy_of.is_some() {
+            return;
+        }
+        if let Some(host) = selection.host {
+            self.look_for(host, message.ends());
+        }
+        if let (Some(filter), false) = (&selection.filter, self.is_filtered_in) {
+            self.is_filtered_in = message.is_wanted(filter);
+        }
+    }
+
+    fn look_for(&mut self, host: Host, ends: [SocketAddr; 2]) {
         self.met |= ends.into_iter().any(|end| host.contains(end));
         if !self.met {
             self.hosts.extend(ends.map(|end| end.ip()));
@@ -54,6 +67,10 @@ impl HeardHosts {
                 "no message from or to {host}; {messages} message{s} of {of}, between {}",
                 self.named_hosts()
             ));
+        }
+        if selection.filter.is_some() && !self.is_filtered_in {
+            let typed = selection.typed.as_deref().unwrap_or("the filter");
+            return Some(format!("no message matches {typed}; {messages} message{s} of {of}"));
         }
         let idle = rules.iter().all(|rule| rule.status() == RuleStatus::NotExercised);
         idle.then(|| {

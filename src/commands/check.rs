@@ -28,7 +28,7 @@ use crate::metrics::Metrics;
 use crate::output_file;
 use crate::report::TimeFormatter;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
-use crate::session::{Event, Messages, Needs, Totals};
+use crate::session::{Event, Needs, Totals};
 use crate::text::escaped;
 
 /// Runs the command; `recording` makes the capture when all else is known to be right. `true`: a finding fails
@@ -68,7 +68,6 @@ pub fn run(
         found: false,
         lacking: None,
         lacks: false,
-        has_selected: false,
         outcomes: Vec::new(),
         unreadable: Vec::new(),
         totals: text::CheckTotals::default(),
@@ -227,7 +226,8 @@ pub(super) fn selection_of(
     };
     let (filter, severities) =
         (wanted.filter(false).map_err(Failure::Other)?, config.severities.clone());
-    Ok(Selection { ignores, host, filter, severities, ..Selection::default() })
+    let typed = wanted.typed();
+    Ok(Selection { ignores, host, filter, typed, severities, ..Selection::default() })
 }
 
 /// The requirements for every capture.
@@ -269,8 +269,6 @@ struct CheckConsumer<'a> {
     /// none.
     lacking: Option<String>,
     lacks: bool,
-    /// The filter, if any, has selected a message of the current capture.
-    has_selected: bool,
     /// The outcomes so far, for formats that need all of them.
     outcomes: Vec<Outcome>,
     /// Files that cannot be read, and why.
@@ -297,17 +295,11 @@ struct CheckConsumer<'a> {
 
 impl Consumer for CheckConsumer<'_> {
     fn needs(&self) -> Needs {
-        let needs = Checker::needs(&self.selection, &self.ledger_settings);
-        match self.selection.filter {
-            // Whether any message matches, those without findings show, too.
-            Some(_) => Needs { messages: Messages::All, ..needs },
-            None => needs,
-        }
+        Checker::needs(&self.selection, &self.ledger_settings)
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.several = name.is_some();
-        self.has_selected = false;
         if let Some(name) = name {
             self.names = vec![name.to_owned()];
         }
@@ -331,10 +323,6 @@ impl Consumer for CheckConsumer<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        if let (Event::Message(message), false) = (event, self.has_selected) {
-            let filter = self.selection.filter.as_ref();
-            self.has_selected = filter.is_none_or(|filter| message.is_wanted(filter));
-        }
         self.checker.event(event);
         Ok(())
     }
@@ -372,8 +360,8 @@ impl Consumer for CheckConsumer<'_> {
     }
 
     fn has_selected(&self, _: &Totals) -> bool {
-        // If there is no message from or to --host, that is reported as the lack of traffic.
-        self.has_selected || self.selection.filter.is_none()
+        // If there is no message that is selected, that is reported as the lack of traffic.
+        true
     }
 
     fn unreadable(&mut self, file: &str, why: &Failure) {
@@ -427,11 +415,7 @@ impl CheckConsumer<'_> {
     fn write(&mut self, outcomes: Vec<Outcome>) -> Result<(), Failure> {
         let least = self.demands.least;
         let mut bytes = Vec::new();
-        let tells_unreadable = matches!(
-            self.args.format,
-            CheckFormat::Junit | CheckFormat::Sarif | CheckFormat::Github
-        );
-        let is_reported = !outcomes.is_empty() || tells_unreadable && !self.unreadable.is_empty();
+        let is_reported = !outcomes.is_empty() || !self.unreadable.is_empty();
         if !is_reported && self.args.format != CheckFormat::Text {
             return Ok(());
         }
@@ -452,10 +436,10 @@ impl CheckConsumer<'_> {
                 bytes = line.into_bytes();
             }
             CheckFormat::Json => {
-                if let Some(outcome) = Outcome::sum(outcomes) {
-                    let config = self.config.as_deref();
-                    json::write(&outcome, least, config, &mut bytes).map_err(io::Error::from)?;
-                }
+                let outcome = Outcome::sum(outcomes).unwrap_or_else(|| self.nothing_read());
+                let config = self.config.as_deref();
+                json::write(&outcome, &self.unreadable, least, config, &mut bytes)
+                    .map_err(io::Error::from)?;
             }
             CheckFormat::Junit => {
                 let mut document = String::new();
@@ -470,7 +454,7 @@ impl CheckConsumer<'_> {
             }
             CheckFormat::Github => {
                 let mut lines = String::new();
-                github::write(&outcomes, &mut lines);
+                github::write(&outcomes, &self.unreadable, &mut lines);
                 bytes = lines.into_bytes();
                 if let Some(file) = &self.args.summary {
                     append(file, &github::summary(&outcomes, &self.unreadable, least))?;
@@ -478,6 +462,14 @@ impl CheckConsumer<'_> {
             }
         }
         Ok(self.out.write_all(&bytes)?)
+    }
+
+    /// The outcome without any capture.
+    fn nothing_read(&self) -> Outcome {
+        let selection = Selection { require: Vec::new(), ..self.selection.clone() };
+        let checker = Checker::new(selection, self.ledger_settings, false);
+        let outcome = checker.outcome(Vec::new(), &mut Totals::default());
+        Outcome { lacking: Vec::new(), ..outcome }
     }
 
     /// The input for suggested commands: one file, or a placeholder for several.

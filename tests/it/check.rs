@@ -338,6 +338,37 @@ fn results_before_an_unreadable_file_are_reported() {
 }
 
 #[test]
+fn every_format_has_the_files_that_cannot_be_read() {
+    let file = File::of("beside", BROKEN);
+    let (name, none) = (file.0.to_string_lossy().into_owned(), "/no/such/file");
+    let why = "no such file; check its name and folder";
+    // The rule that is broken is not selected.
+    for files in [&[&*name, none][..], &[none]] {
+        let checked = |format: &str| {
+            let options = ["check", "--no-config", "--select", "A2S062", "--format", format];
+            let run = gamewire(options.iter().chain(files).copied());
+            assert_eq!(run.code, 2, "{format}: {}", run.err);
+            run.out
+        };
+        let outcome: Value = serde_json::from_str(&checked("json")).expect("one object");
+        assert_eq!(outcome["verdict"], "fail");
+        assert_eq!(outcome["captures"].as_array().expect("captures").len(), files.len() - 1);
+        let [unread] = &outcome["unreadable"].as_array().expect("a list")[..] else { panic!() };
+        assert_eq!(unread["capture"], none);
+        assert!(unread["why"].as_str().expect("a text").ends_with(why), "{unread}");
+        let github = checked("github");
+        let line = github.lines().next().expect("a line");
+        assert!(line.starts_with("::error file=/no/such/file,title=unreadable::"), "{github}");
+        assert!(line.ends_with(why), "{github}");
+        for format in ["junit", "sarif"] {
+            assert!(checked(format).contains(why), "{format}");
+        }
+    }
+    let run = gamewire(["check", "--no-config", "--format", "json", &name]);
+    assert!(!run.out.contains("unreadable"));
+}
+
+#[test]
 fn junit_has_a_case_per_rule() {
     let file = File::of("junit", BROKEN);
     let run = file.check(&["--format", "junit"]);

@@ -144,7 +144,7 @@ impl Cluster {
             verdict(&plan, checker, &mut portions.into_iter()).expect("whole portions");
         let mut json = Vec::new();
         let written =
-            gamewire::report::check::json::write(&outcome, Severity::Error, None, &mut json);
+            gamewire::report::check::json::write(&outcome, &[], Severity::Error, None, &mut json);
         written.expect("memory");
         String::from_utf8(json).expect("text")
     }

@@ -62,6 +62,22 @@ fn a_filter_without_matches_is_reported_and_fails_if_traffic_is_required() {
             "players.pcap",
             "the rule that was selected was not exercised; 4 messages of a2s",
         ),
+        (
+            &["--protocol", "gamespy4"],
+            "players.pcap",
+            "no message matches --protocol gamespy4; 4 messages of a2s",
+        ),
+        (
+            &["-Y", "a2s.info_response"],
+            "players.pcap",
+            "no message matches -Y 'a2s.info_response'; 4 messages of a2s",
+        ),
+        (&["--flow", "9"], "players.pcap", "no message matches --flow 9; 4 messages of a2s"),
+        (
+            &["--from", "2040-01-01T00:00:00Z"],
+            "players.pcap",
+            "no message matches --from 2040-01-01T00:00:00Z; 4 messages of a2s",
+        ),
     ] {
         let run = project.run(&[&["check"], options, &[capture]].concat());
         assert_eq!((run.code, run.err.lines().count()), (0, 1), "{options:?}: {}", run.err);
@@ -77,9 +93,11 @@ fn a_filter_without_matches_is_reported_and_fails_if_traffic_is_required() {
         let junit = [&["check", "--format", "junit"], options, &[capture]].concat();
         assert!(project.run(&junit).out.contains(says), "{options:?}");
     }
-    let strict = ["check", "--require-traffic", "--host", "10.0.0.2", "players.pcap"];
-    let run = project.run(&strict);
-    assert_eq!((run.code, run.err.as_str()), (0, ""));
+    for some in [["--host", "10.0.0.2"], ["--protocol", "a2s"], ["-Y", "a2s.player_response"]] {
+        let strict = [&["check", "--require-traffic"][..], &some, &["players.pcap"]].concat();
+        let run = project.run(&strict);
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{some:?}");
+    }
     let json = project.run(&["check", "--format", "json", "players.pcap"]);
     assert!(!json.out.contains("no_traffic"));
 }

@@ -10,8 +10,9 @@ use crate::text::escaped;
 /// GitHub shows this many annotations of a kind per step, and ignores the others.
 const SHOWN: usize = 10;
 
-/// Writes the findings of the outcomes, the most severe first; and how many requests were answered.
-pub fn write(outcomes: &[Outcome], out: &mut String) {
+/// Writes the files that cannot be read; the findings of the outcomes, the most severe first; and how many
+/// requests were answered.
+pub fn write(outcomes: &[Outcome], unreadable: &[Unreadable], out: &mut String) {
     for severity in Severity::ALL {
         let is_reported = |found: &&ReportedFinding| {
             found.verdict != Verdict::Inconclusive && found.severity == severity
@@ -19,10 +20,14 @@ pub fn write(outcomes: &[Outcome], out: &mut String) {
         let findings = outcomes.iter().flat_map(|outcome| {
             outcome.findings.iter().filter(is_reported).map(|found| line(found, outcome))
         });
-        let required = outcomes.iter().filter(|_| severity == Severity::Error).flat_map(required);
-        let shown = Vec::from_iter(required.chain(findings).take(SHOWN));
+        let is_error = severity == Severity::Error;
+        let unread = if is_error { unreadable } else { &[] };
+        let required = outcomes.iter().filter(|_| is_error).flat_map(required);
+        let lines = unread.iter().map(unread_line).chain(required).chain(findings);
+        let shown = Vec::from_iter(lines.take(SHOWN));
         out.extend(shown.iter().map(String::as_str));
-        let all: u64 = outcomes.iter().map(|outcome| all(outcome, severity)).sum();
+        let all = outcomes.iter().map(|outcome| all(outcome, severity)).sum::<u64>()
+            + unread.len() as u64;
         let more = all.saturating_sub(shown.len() as u64);
         if more > 0 {
             let s = if more == 1 { "" } else { "s" };
@@ -100,6 +105,10 @@ fn line(found: &ReportedFinding, outcome: &Outcome) -> String {
     let title = property(&format!("{} {}", found.rule.code, found.rule.slug));
     let detail = data(&outcome.line(found));
     format!("::{kind} file={file},title={title}::{detail}\n")
+}
+
+fn unread_line(Unreadable { file, why }: &Unreadable) -> String {
+    format!("::error file={},title=unreadable::{}\n", property(file), data(why))
 }
 
 /// Required traffic that is not there, and required rules that were not exercised.

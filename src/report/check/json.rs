@@ -3,7 +3,8 @@
 use dissectors::kit::Severity;
 use serde::Serialize;
 
-use crate::check::{Outcome, ReportedFinding};
+use super::Unreadable;
+use crate::check::{Outcome, ReportedFinding, RuleStatus};
 use crate::report::clock::Clock;
 use crate::report::json;
 
@@ -26,6 +27,9 @@ struct CheckJson<'a> {
     /// Captures without any of the selected traffic.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     no_traffic: Vec<NoTraffic<'a>>,
+    /// Captures of which nothing, or not all, could be read; the verdict is then that of a failure.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    unreadable: &'a [Unreadable],
     #[serde(skip_serializing_if = "is_zero")]
     in_baseline: u64,
 }
@@ -83,6 +87,7 @@ struct FindingObject<'a> {
 /// None for a `Vec`.
 pub fn write(
     outcome: &Outcome,
+    unreadable: &[Unreadable],
     least: Severity,
     config: Option<&str>,
     out: &mut Vec<u8>,
@@ -109,11 +114,15 @@ pub fn write(
         flows: outcome.flows,
         requests: outcome.requests.asked,
         answered: outcome.requests.answered,
-        verdict: outcome.status(least).name(),
+        verdict: match unreadable {
+            [] => outcome.status(least).name(),
+            _ => RuleStatus::Fail.name(),
+        },
         rules: rules.collect(),
         findings: outcome.findings.iter().map(|f| finding(f, outcome, &mut clock)).collect(),
         findings_left_out: outcome.left_out,
         no_traffic: lacking.collect(),
+        unreadable,
         in_baseline: outcome.in_baseline(),
     };
     json::line(&object, out)

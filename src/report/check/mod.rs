@@ -13,10 +13,13 @@ pub mod rules;
 pub mod sarif;
 pub mod text;
 
+use serde::Serialize;
+
 /// A file that cannot be read, or not to its end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Unreadable {
     /// Its name.
+    #[serde(rename = "capture")]
     pub file: String,
     /// Why.
     pub why: String,

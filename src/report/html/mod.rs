@@ -106,7 +106,7 @@ impl Capture {
         let report = summary::SummaryReport::new(tables, read, None, shown);
         let (mut summary, mut check) = (Vec::new(), Vec::new());
         report.json(&mut summary);
-        json::write(outcome, least, None, &mut check)?;
+        json::write(outcome, &[], least, None, &mut check)?;
         let found = outcome.findings.iter();
         let rules = found.clone().map(|it| (it.rule.code, (it.rule, it.severity)));
         let times = AnswerTimes::of(TimeStyle::Utc, read);
