@@ -19,6 +19,8 @@ mod times;
 #[cfg(feature = "tui")]
 mod view;
 mod wanted;
+mod whole_number;
+mod without_effect;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -49,6 +51,7 @@ pub use times::TimeOption;
 #[cfg(feature = "tui")]
 pub use view::ViewArgs;
 pub use wanted::FilterArgs;
+use whole_number::whole_number;
 
 /// Reads packet captures of game-server query and master-server protocols.
 ///
@@ -95,16 +98,10 @@ impl Cli {
         }
         // clap does not report a missing option that conflicts with one that is present, so it never
         // requires an interface where there are files.
-        let Some(live) = cli.command.input().map(|input| &input.live) else { return Ok(cli) };
-        if let Some(option) = live.idle_option() {
-            let why = match option {
-                "--metrics" => "--metrics is only for live capture and needs --interface IFACE; \
-                                for files, use --format json"
-                    .to_owned(),
-                option => format!("{option} is only for live capture and needs --interface IFACE"),
-            };
+        if let Some(why) = without_effect::refusal(&cli.command) {
             return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, why));
         }
+        let Some(live) = cli.command.input().map(|input| &input.live) else { return Ok(cli) };
         if live.keeps_newest_of_one() {
             let why = "--rotate-files keeps the newest of several files; start new ones with --rotate-size MB or \
             --rotate-seconds SECONDS";
@@ -423,7 +420,7 @@ pub struct FlowsArgs {
     /// Show only the first N flows, sorted by bytes
     ///
     /// N flows of each capture; --sort chooses another order.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole_number(1..=u32::MAX))]
     pub top: Option<u32>,
     /// When to use colours
     #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]

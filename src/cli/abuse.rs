@@ -28,7 +28,7 @@ pub struct AbuseArgs {
     #[arg(hide_short_help = true, long, value_name = "V4,V6", default_value = "24,48", value_parser = prefixes)]
     pub prefix: Prefixes,
     /// Live capture: report attacks at this interval: 10s, 1min [default: only at the end]
-    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = nanoseconds)]
     pub interval: Option<i64>,
     /// Write abuse reports to the networks that attacks come from into this new folder: the text of a
     /// mail and an X-ARF file for each source; nothing is sent

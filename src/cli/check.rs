@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dissectors::kit::Role;
 
+use super::whole_number::whole_number;
 use super::{InputArgs, RelayArgs, TimeOption, names};
 use crate::check::{self, FailOn};
 use crate::report::paint::ColorChoice;
@@ -71,8 +72,9 @@ pub struct CheckArgs {
     #[arg(long, value_name = "PARTY", value_parser = check::who)]
     pub who: Option<Role>,
     /// Text output: show this many findings of each rule, and count the others
-    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = 5)]
-    pub max_findings: usize,
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = 5,
+        value_parser = whole_number(0..=u32::MAX))]
+    pub max_findings: u32,
     /// Text output: list all rules in the table, also those that passed
     #[arg(hide_short_help = true, long)]
     pub all_rules: bool,

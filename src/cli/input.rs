@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::whole_number::whole_number;
 use super::{FilterArgs, LiveArgs};
 use crate::config::{Config, ConfigError, GivenKey, acr_key, gamespy_key};
 use crate::flows::DecodeAs;
@@ -36,11 +37,11 @@ pub struct InputArgs {
     pub decode_as: Vec<DecodeAs>,
     /// Stop after this many packets; with -f, after this many that match
     #[arg(hide_short_help = true, short = 'c', long, value_name = "N",
-        value_parser = clap::value_parser!(u64).range(1..))]
+        value_parser = whole_number(1..=u64::MAX))]
     pub count: Option<u64>,
     /// Number of threads [default: one per processor core, at most eight]. The output does not depend
     /// on it; compressed input, and input filtered by -f, is read by one thread
-    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = whole_number(1..=u16::MAX))]
     pub threads: Option<u16>,
     /// Check UDP and TCP checksums of all packets. Off by default: in a capture from the sending host they
     /// are usually wrong, because the network card computes them after the packet was recorded

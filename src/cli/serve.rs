@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::whole_number::whole_number;
 use crate::config::nanoseconds;
 use crate::play::Faults;
 
@@ -29,7 +30,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FAULTS")]
     pub fault: Option<Faults>,
     /// Decides which answers have faults: the same number, the same faults
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole_number(0..=u64::MAX))]
     pub seed: u64,
     /// Keep what is said in this file, as pcapng: up to a gigabyte
     #[arg(long, value_name = "FILE")]

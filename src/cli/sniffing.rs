@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::whole_number::whole_number;
 use crate::config::nanoseconds;
 #[cfg(feature = "live")]
 use crate::live;
@@ -29,14 +30,14 @@ pub struct LiveArgs {
     pub capture_filter: Option<String>,
     /// Bytes to record of each packet [default: 262144]
     #[arg(hide_short_help = true, help_heading = LIVE, short, long, value_name = "BYTES",
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(SNAPLEN)))]
+        value_parser = whole_number(1..=SNAPLEN))]
     pub snaplen: Option<u32>,
     /// Do not put the interface into promiscuous mode
     #[arg(hide_short_help = true, help_heading = LIVE, short = 'p', long)]
     pub no_promiscuous: bool,
     /// Size of the kernel's capture buffer, in KiB [default: 65536]
     #[arg(hide_short_help = true, help_heading = LIVE, short = 'B', long, value_name = "KIB",
-        value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
+        value_parser = whole_number(1..=2_097_151_u32))]
     pub buffer_size: Option<u32>,
     /// Stop after this time: 30s, 5min
     #[arg(hide_short_help = true, help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
@@ -52,15 +53,15 @@ pub struct LiveArgs {
     pub annotate: bool,
     /// Start a new file every SECONDS seconds; files are numbered
     #[arg(hide_short_help = true, help_heading = LIVE, short = 'G', long, value_name = "SECONDS", requires = "write",
-        value_parser = clap::value_parser!(u64).range(1..))]
+        value_parser = whole_number(1..=u64::MAX))]
     pub rotate_seconds: Option<u64>,
     /// Start a new file after MB million bytes; files are numbered
     #[arg(hide_short_help = true, help_heading = LIVE, short = 'C', long, value_name = "MB", requires = "write",
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+        value_parser = whole_number(1..=1_000_000_u64))]
     pub rotate_size: Option<u64>,
     /// With -C or -G: keep only the newest FILES files
     #[arg(hide_short_help = true, help_heading = LIVE, short = 'W', long, value_name = "FILES", requires = "write",
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+        value_parser = whole_number(1..=1_000_000_u64))]
     pub rotate_files: Option<u64>,
     /// If started as root: switch to this user once the interface is open [default: the user who called
     /// sudo, else nobody]

@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use super::whole_number::whole_number;
 use super::{InputArgs, TimeOption};
 use crate::config::nanoseconds;
 use crate::report::paint::ColorChoice;
@@ -28,11 +29,11 @@ pub struct SummaryArgs {
         ignore_case = true)]
     pub sort: Option<Order>,
     /// Show only the first N rows of each table [default: 20 in text and markdown, else all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole_number(1..=u32::MAX))]
     pub top: Option<u32>,
     /// Live capture: update the summary at this interval: 10s, 1min [default: every second, in place, if
     /// standard output is a terminal, else only at the end]
-    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = nanoseconds)]
     pub interval: Option<i64>,
     /// When to use colours
     #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]

@@ -4,6 +4,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::names;
+use super::whole_number::whole_number;
 use crate::check::{self, Host};
 use crate::filter::{Filter, FilterError};
 use crate::text::escaped;
@@ -26,7 +27,8 @@ pub struct FilterArgs {
     #[arg(help_heading = WANTED, long, value_name = "IP[/LEN][:PORT]")]
     pub host: Vec<Host>,
     /// Only messages of the flows with these numbers
-    #[arg(help_heading = WANTED, long, value_name = "N", value_delimiter = ',')]
+    #[arg(help_heading = WANTED, long, value_name = "N", value_delimiter = ',',
+        value_parser = whole_number(0..=u32::MAX))]
     pub flow: Vec<u32>,
     /// Only messages of these protocols, such as a2s
     #[arg(hide_short_help = true, help_heading = WANTED, long, value_name = "PROTOCOL", value_delimiter = ',',

@@ -403,7 +403,7 @@ impl CheckConsumer<'_> {
         let CheckArgs { max_findings, all_rules, quiet, .. } = *self.args;
         text::Style {
             least: self.demands.least,
-            most: max_findings,
+            most: max_findings as usize,
             all_rules,
             quiet,
             several: self.several,

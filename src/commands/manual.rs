@@ -18,9 +18,9 @@ pub fn page(args: &cli::ManArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut command = Cli::command();
     command.build();
     if let Some(name) = &args.command {
-        let known = |known: &&clap::Command| known.get_name() == name;
-        let Some(found) = command.get_subcommands().find(known) else {
-            let names: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let shown = || command.get_subcommands().filter(|it| !it.is_hide_set());
+        let Some(found) = shown().find(|it| it.get_name() == name) else {
+            let names: Vec<_> = shown().map(clap::Command::get_name).collect();
             let (name, known) = (escaped(name).into_owned(), names.join(", "));
             return Err(Failure::NoCommand { name, known });
         };
@@ -63,7 +63,7 @@ const EXIT_CODES: [(&str, &str); 5] = [
     ("0", "Success; check found no fault that fails the capture."),
     (
         "1",
-        "check found a fault that fails the capture (see --fail-on, --require and --require-traffic), or diagnose found a fault.",
+        "check found a fault that fails the capture (see --fail-on, --require and --require-traffic), or diagnose or probe found a fault.",
     ),
     (
         "2",

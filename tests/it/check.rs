@@ -368,6 +368,15 @@ fn every_format_has_the_files_that_cannot_be_read() {
     assert!(!run.out.contains("unreadable"));
 }
 
+/// The reader has asked for none of them.
+#[test]
+fn without_any_finding_their_number_is_that_of_all() {
+    let sample = "samples/valve-master-faults.pcap";
+    let run =
+        gamewire(["check", "--no-config", "--max-findings", "0", "--select", "VM040", sample]);
+    assert!(run.out.contains("\n  2 times\n") && !run.out.contains("another"), "{}", run.out);
+}
+
 #[test]
 fn junit_has_a_case_per_rule() {
     let file = File::of("junit", BROKEN);

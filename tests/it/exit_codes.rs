@@ -73,6 +73,21 @@ fn one_if_a_required_rule_was_not_exercised() {
 }
 
 #[test]
+fn two_for_an_option_without_effect() {
+    for (args, says) in [
+        (&["abuse", "--interval", "10s"][..], "--interval is only for live capture and needs -"),
+        (&["summary", "--interval", "10s"], "--interval is only for live capture and needs -"),
+        (&["dissect", "--duration", "10s"], "--duration is only for live capture and needs -"),
+        (&["dissect", "--tree"], "--tree is a part of JSON and needs --format json"),
+        (&["dissect", "--tree", "--format", "csv"], "needs --format json"),
+        (&["dissect", "-x", "--format", "json"], "-x shows bytes in text only"),
+        (&["dissect", "-x", "--fields", "map"], "-x shows bytes in text only"),
+    ] {
+        unusable_in_a_line(&gamewire(args.iter().copied().chain(["a.pcap"])), says);
+    }
+}
+
+#[test]
 fn two_for_a_wrong_command_line() {
     unusable(&gamewire(<[&str; 0]>::default()), "Usage: ");
     for args in [
@@ -88,6 +103,24 @@ fn two_for_a_wrong_command_line() {
     ] {
         unusable_in_a_line(&gamewire(args.iter().copied()), "");
     }
+    for args in [
+        &["dissect", "-c"][..],
+        &["flows", "--top"],
+        &["summary", "--top"],
+        &["dissect", "--threads"],
+        &["dissect", "--flow"],
+        &["check", "--max-findings"],
+        &["dissect", "-i", "lo", "-B"],
+        &["dissect", "-i", "lo", "-w", "x", "-C"],
+    ] {
+        let run = gamewire(args.iter().copied().chain(["ten", "a.pcap"]));
+        unusable_in_a_line(&run, ": expected a whole number");
+    }
+    unusable_in_a_line(&gamewire(["serve", "a2s", "--seed", "-"]), ": expected a whole number");
+    let above = gamewire(["dissect", "--threads", "0", "a.pcap"]);
+    unusable_in_a_line(&above, "expected a whole number from 1 to 65535");
+    let below = gamewire(["dissect", "-c", "0", "a.pcap"]);
+    unusable_in_a_line(&below, "expected a whole number from 1 on");
     let misspelt = gamewire(["check", "--fail-onn", "note", "a.pcap"]);
     unusable_in_a_line(&misspelt, "a similar argument exists: '--fail-on'; try '--help'");
     let unknown = gamewire(["dissect", "--message", "info_respons", "a.pcap"]);

@@ -29,6 +29,8 @@ fn every_command_has_a_page() {
     }
     let unknown = gamewire(["man", "what\u{1B}[2J"]);
     assert!(unknown.code == 2 && unknown.err.contains(r"what\x1B[2J"), "{}", unknown.err);
+    let hidden = gamewire(["man", "docs"]);
+    assert!(hidden.code == 2 && !hidden.err.contains("docs,"), "{}", hidden.err);
 }
 
 #[test]

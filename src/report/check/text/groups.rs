@@ -9,7 +9,7 @@ use super::{Style, faint, hex, tone};
 use crate::check::{Outcome, Party, ReportedFinding, RuleOutcome, Tally};
 use crate::report::TimeFormatter;
 use crate::report::check::put;
-use crate::text::{escaped, grouped, hanging};
+use crate::text::{counted, escaped, grouped, hanging};
 
 /// Findings of one rule and one severity.
 pub(super) struct FindingGroup<'o> {
@@ -99,6 +99,7 @@ impl<'o> FindingGroup<'o> {
             (self.count.saturating_sub(shown_count), self.parties.len() - shown.len());
         match (more, others) {
             (0, _) => {}
+            _ if shown.is_empty() => put(out, format_args!("  {}\n", counted(more, "time"))),
             (_, 0) => put(out, format_args!("  and {} more\n", grouped(more))),
             (_, 1) => put(out, format_args!("  and {} by another\n", grouped(more))),
             _ => put(out, format_args!("  and {} by {others} others\n", grouped(more))),
