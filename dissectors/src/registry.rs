@@ -85,6 +85,11 @@ macro_rules! protocols {
                     match self { $(Id::$name => $protocol::outline(bytes)),+ }
                 }
 
+                /// See [`Protocol::begins_known_word`].
+                pub fn begins_known_word(self, text: &[u8]) -> bool {
+                    match self { $(Id::$name => $protocol::begins_known_word(text)),+ }
+                }
+
                 /// See [`Protocol::is_known_word`].
                 pub fn is_known_word(self, text: &[u8]) -> bool {
                     match self { $(Id::$name => $protocol::is_known_word(text)),+ }

@@ -585,8 +585,8 @@ pub(super) fn words(event: &MessageEvent<'_>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The first text after the headers, up to a maximum length; none if it is a word of the protocol, or not in UTF-8, as a
-/// compressed body is not.
+/// The first text after the headers, up to a maximum length; none if it is a word of the protocol, whole or cut, or
+/// not in UTF-8, as a compressed body is not.
 fn text_after_headers(event: &MessageEvent<'_>) -> Option<String> {
     let (tree, payload, id) = (event.tree()?, event.payload(), event.context().protocol?);
     let nodes = Vec::from_iter(tree.children(None).map(|(_, node)| node));
@@ -596,7 +596,7 @@ fn text_after_headers(event: &MessageEvent<'_>) -> Option<String> {
     // Without headers, the version of HTTP and the reason come first.
     let text = texts.next().filter(|text| !text.starts_with(b"HTTP/"));
     let text = text.or_else(|| texts.nth(1))?;
-    std::str::from_utf8(text).ok().filter(|_| !id.is_known_word(text)).map(readable)
+    std::str::from_utf8(text).ok().filter(|_| !id.begins_known_word(text)).map(readable)
 }
 
 /// A text without control characters, up to a maximum length.

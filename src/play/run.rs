@@ -1,5 +1,7 @@
 //! What all scenarios of a run share.
 
+use std::net::SocketAddr;
+
 use super::faults::{Dice, Faults};
 use super::player::Secret;
 use crate::spoken::{PacketMaker, Tape};
@@ -39,5 +41,24 @@ impl Run {
     pub(super) fn dice(&mut self) -> Dice {
         self.clients += 1;
         Dice::new(self.seed, self.clients)
+    }
+
+    /// Sends copies of a datagram from one socket to another; `send` sends one, and returns whether it could. They are
+    /// recorded with one identification, because the way makes them, not the sender.
+    pub(super) fn say_datagram(
+        &mut self,
+        [from, to]: [SocketAddr; 2],
+        payload: &[u8],
+        copies: usize,
+        send: impl Fn() -> bool,
+    ) {
+        let packet = self.maker.datagram(from, to, payload);
+        // What cannot be sent is lost, as on any way.
+        for _ in (0..copies).filter(|_| send()) {
+            self.report.answers += 1;
+            if let Some(packet) = &packet {
+                self.tape.keep(packet);
+            }
+        }
     }
 }

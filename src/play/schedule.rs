@@ -10,7 +10,8 @@ const MOST: usize = 1 << 12;
 
 /// What is due.
 pub(super) enum Due {
-    Line(Line),
+    /// A line, and how often it arrives.
+    Line(Line, usize),
     /// The script has been played to its end.
     End,
 }

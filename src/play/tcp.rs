@@ -235,8 +235,8 @@ impl TcpStage {
             let (copies, later) =
                 if is_datagram { (fate.copies, fate.later) } else { (1, run.faults.delay) };
             last = last.max(at + later);
-            for _ in 0..copies {
-                self.schedule.add(at + later, number, Due::Line(line.clone()));
+            if copies > 0 {
+                self.schedule.add(at + later, number, Due::Line(line, copies));
             }
         }
         if ends {
@@ -250,7 +250,7 @@ impl TcpStage {
         while let Some((number, due)) = self.schedule.take(now) {
             match due {
                 Due::End => run.report.played += 1,
-                Due::Line(line) => self.say(number, &line, run),
+                Due::Line(line, copies) => self.say(number, &line, copies, run),
             }
             let is_over =
                 |open: &Open| open.closed_by[End::Opener as usize] && open.unsent.is_empty();
@@ -264,22 +264,19 @@ impl TcpStage {
         }
     }
 
-    fn say(&mut self, number: u64, line: &Line, run: &mut Run) {
+    fn say(&mut self, number: u64, line: &Line, copies: usize, run: &mut Run) {
         let Some(open) = self.connections.get_mut(&number) else { return };
         let payload = run.faults.cut(&line.payload);
-        run.report.answers += 1;
         if let Means::Beside(port) = line.means {
+            let Ok(from) = self.beside.local_addr() else { return };
             let [client, local] = open.numbers.ends();
+            let from = SocketAddr::new(local.ip(), from.port());
             let to = SocketAddr::new(client.ip(), port);
-            let sent = self.beside.send_to(payload, to).and_then(|_| self.beside.local_addr());
-            if let Ok(from) = sent
-                && let Some(packet) =
-                    run.maker.datagram(SocketAddr::new(local.ip(), from.port()), to, payload)
-            {
-                run.tape.keep(&packet);
-            }
+            let beside = &self.beside;
+            run.say_datagram([from, to], payload, copies, || beside.send_to(payload, to).is_ok());
             return;
         }
+        run.report.answers += 1;
         if open.unsent.len() + payload.len() > UNSENT || open.closing {
             return;
         }

@@ -170,8 +170,8 @@ impl UdpStage {
             }
             let at = at + fate.later;
             last = last.max(at);
-            for _ in 0..fate.copies {
-                self.schedule.add(at, to, Due::Line(line.clone()));
+            if fate.copies > 0 {
+                self.schedule.add(at, to, Due::Line(line, fate.copies));
             }
         }
         if reaction.ends {
@@ -184,25 +184,18 @@ impl UdpStage {
         while let Some((to, due)) = self.schedule.take(now) {
             match due {
                 Due::End => run.report.played += 1,
-                Due::Line(line) => self.say(to, &line, run),
+                Due::Line(line, copies) => self.say(to, &line, copies, run),
             }
         }
     }
 
-    fn say(&self, to: SocketAddr, line: &Line, run: &mut Run) {
+    fn say(&self, to: SocketAddr, line: &Line, copies: usize, run: &mut Run) {
         let Some(client) = self.clients.get(&to) else { return };
         let is_elsewhere = line.means == Means::Elsewhere || run.faults.other_port;
         let socket = if is_elsewhere { &self.other } else { &self.socket };
         let payload = run.faults.cut(&line.payload);
-        // What cannot be sent is lost, as on any way.
-        if socket.send_to(payload, to).is_ok()
-            && let Ok(from) = socket.local_addr()
-        {
-            run.report.answers += 1;
-            let from = SocketAddr::new(client.local, from.port());
-            if let Some(packet) = run.maker.datagram(from, to, payload) {
-                run.tape.keep(&packet);
-            }
-        }
+        let Ok(from) = socket.local_addr() else { return };
+        let from = SocketAddr::new(client.local, from.port());
+        run.say_datagram([from, to], payload, copies, || socket.send_to(payload, to).is_ok());
     }
 }

@@ -437,6 +437,7 @@ end 60"
         diagnosis::item(&report, "masters", "master.accepts")
     };
     assert_ne!(accepts("current_version 20700 140 "), "no refused_in_words");
+    assert_ne!(accepts("masterserve"), "no refused_in_words", "a word that was cut");
     assert_eq!(accepts("you are banned"), "no refused_in_words");
 }
 

@@ -245,6 +245,34 @@ fn faults_of_the_way() {
     }
 }
 
+/// The way makes the copies, so they are the recording's, not the server's fault.
+#[test]
+fn copies_of_a_datagram_are_recorded_as_such() {
+    let file = recording("copies");
+    let faults = "duplicate=100%".parse().expect("faults");
+    let play = Play { once: false, faults, record: Some(file.clone()), ..of("a2s") };
+    serve(play, |server| {
+        let socket = client();
+        ask(&socket, server, INFO);
+        socket.recv_from(&mut [0; 2048]).expect("it comes again");
+    });
+    let run = gamewire(["check", "--no-config", "--format", "json", &file.to_string_lossy()]);
+    std::fs::remove_file(&file).ok();
+    let checked: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+    let rules = checked["rules"].as_array().expect("rules");
+    let failed = |code: &str| {
+        rules.iter().find(|rule| rule["code"] == code).expect("a rule")["failed"].clone()
+    };
+    assert_eq!((failed("NET013"), failed("A2S061")), (1.into(), 0.into()));
+}
+
+#[test]
+fn a_right_master_gives_a_challenge_that_looks_random() {
+    let (file, read_as) = play_to_its_end("acr-master-register");
+    let (broken, verdict) = judged(&file, &read_as, "ACR016");
+    assert_eq!((broken, verdict.as_deref()), (Vec::new(), Some("pass")));
+}
+
 #[test]
 fn a_seed_decides_which_answers_are_lost() {
     const REQUESTS: usize = 40;

@@ -39,9 +39,17 @@ pub(super) fn are_separators(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| matches!(byte, b'?' | b'&' | b'='))
 }
 
+/// The keywords of lines.
+const LINES: [&[u8]; 3] = [b"addserver", b"current_version", b"masterserver_flags"];
+
 /// The keyword of a line.
 pub(super) fn is_line(text: &[u8]) -> bool {
-    matches!(text, b"addserver" | b"current_version" | b"masterserver_flags")
+    LINES.contains(&text)
+}
+
+/// The keyword of a line, or the beginning of one.
+pub(super) fn begins_line(text: &[u8]) -> bool {
+    LINES.iter().any(|keyword| keyword.starts_with(text))
 }
 
 /// The result of a lookup.

@@ -122,6 +122,10 @@ impl Protocol for AcrMaster {
         kept::is_known_word(text)
     }
 
+    fn begins_known_word(text: &[u8]) -> bool {
+        kept::is_known_word(text) || kept::begins_line(text)
+    }
+
     fn opens(_: &[u8]) -> bool {
         false
     }

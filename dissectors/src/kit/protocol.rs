@@ -254,6 +254,11 @@ pub trait Protocol: Sized {
         false
     }
 
+    /// Whether a text is such a word, or the beginning of one that begins a line: a message may be cut there.
+    fn begins_known_word(text: &[u8]) -> bool {
+        Self::is_known_word(text)
+    }
+
     /// Whether a text is a word by which readers of this protocol find their way, such as a key,
     /// known or not: `scrub` makes words of words only.
     fn is_word(text: &[u8]) -> bool {
