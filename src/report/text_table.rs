@@ -11,6 +11,12 @@ use crate::text::{shortened, width, wrapped};
 /// Maximum width of a column without a terminal: a longer cell widens only its own line.
 const WIDE: usize = 80;
 
+/// From this width on, a text can be shortened on a small screen, such as an address.
+const LONG: usize = 16;
+
+/// Its width there: that of a port, and of the beginning of the address.
+const NARROW: usize = 8;
+
 /// The heading and layout of a column.
 #[derive(Clone, Debug)]
 pub(super) struct TextColumn {
@@ -63,6 +69,7 @@ impl TextTable {
             column.shortest = shortest;
         }
         table.shorten(screen);
+        table.squeeze(screen);
         let mut room = screen.saturating_sub(table.taken(false));
         let columns = table.columns.iter().zip(&mut table.shown);
         let texts = columns.filter(|(column, _)| column.shortest.is_some());
@@ -74,6 +81,28 @@ impl TextTable {
             room -= more;
         }
         table.shown
+    }
+
+    /// Makes a table fit that is still too wide: long texts become as short as possible, then columns are left out from
+    /// the right.
+    fn squeeze(&mut self, screen: usize) {
+        if self.taken(false) <= screen {
+            return;
+        }
+        for (column, natural) in self.columns.iter_mut().zip(&self.natural) {
+            if !column.is_number && *natural >= LONG {
+                column.shortest = Some(column.shortest.unwrap_or(NARROW).min(NARROW));
+            }
+        }
+        self.shorten(screen);
+        for at in (1..self.columns.len()).rev() {
+            if self.taken(false) <= screen {
+                break;
+            }
+            if let Some(shown) = self.shown.get_mut(at) {
+                *shown = None;
+            }
+        }
     }
 
     /// Widens the columns for a row with these cells.
@@ -276,7 +305,8 @@ mod tests {
         assert_eq!(widths(60), [Some(21), Some(25), Some(12)]);
         assert_eq!(widths(44), [Some(21), Some(22), None]);
         assert_eq!(widths(30), [Some(21), Some(8), None]);
-        assert_eq!(widths(20), [Some(21), Some(6), None], "what is essential is not left out");
+        assert_eq!(widths(20), [Some(13), Some(6), None], "an address is shortened then");
+        assert_eq!(widths(14), [Some(14), None, None], "and the last columns are left out");
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Rows for Conversations {
 
     columns! { Conversations, it =>
         /// The time of its first message.
-        first: Time = it.start, shown("START");
+        first: Time = it.start, shown("START").useful(3);
         /// The sender of the first recorded packet.
         a: Text = it.ends[0], shown("FROM").shortened(END).usual(END);
         /// The other end.

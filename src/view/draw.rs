@@ -10,7 +10,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Clear;
+use ratatui::widgets::{Clear, Paragraph};
 
 use super::edit::FilterLine;
 use super::opened::LadderScreen;
@@ -34,7 +34,9 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
     let [title, filter, body, note, status] = Layout::vertical(rows).areas(frame.area());
     view.areas = Areas { filter, ..Areas::default() };
     bars::draw_title(frame, view, model, theme, title);
-    draw_filter(frame, view, theme, filter);
+    let typed = cursor_column(view);
+    let shift = typed.map_or(0, |column| (column + 1).saturating_sub(frame.area().width));
+    draw_filter(frame, view, theme, (filter, shift));
     match view.screens.pop() {
         Some(Screen::Ladder(mut screen)) => {
             draw_ladder(frame, view, &mut screen, theme, body);
@@ -56,24 +58,18 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
         }
         None => list::draw(frame, view, model, theme, body),
     }
+    let is_below = matches!(view.typing, Some(InputMode::File(_) | InputMode::LadderFile(_)));
     for (line, y) in lines.into_iter().zip(note.y..note.bottom()) {
+        let line = Paragraph::new(line).scroll((0, if is_below { shift } else { 0 }));
         frame.render_widget(line, Rect { y, height: 1, ..note });
     }
     bars::draw_status(frame, view, model, theme, status);
-    match &view.typing {
-        Some(InputMode::Filter(line)) => {
-            let below = Rect { y: body.y, height: body.height, ..filter };
-            draw_names(frame, line, theme, below);
-            let column = theme::columns("filter: ") + line.line.column() as u16;
-            cursor(frame, filter, column);
-        }
-        Some(InputMode::File(line)) => {
-            cursor(frame, note, prompt(view).len() as u16 + line.column() as u16)
-        }
-        Some(InputMode::LadderFile(line)) => {
-            cursor(frame, note, LADDER_PROMPT.len() as u16 + line.column() as u16)
-        }
-        None => {}
+    if let Some(InputMode::Filter(line)) = &view.typing {
+        draw_names(frame, line, theme, Rect { y: body.y, height: body.height, ..filter });
+    }
+    if let Some(column) = typed {
+        let line = if is_below { note } else { filter };
+        frame.set_cursor_position(Position::new(line.x + (column - shift), line.y));
     }
     if let Some(top) = view.help {
         view.help = Some(help::draw(frame, top, theme, body));
@@ -111,14 +107,20 @@ fn draw_beside(
     right
 }
 
-fn cursor(frame: &mut Frame<'_>, line: Rect, column: u16) {
-    let x = line.x + column.min(line.width.saturating_sub(1));
-    frame.set_cursor_position(Position::new(x, line.y));
+/// The column of the cursor in the line that is typed, after its prompt. A line that is too long for the screen is
+/// shifted, so that the cursor is on it.
+fn cursor_column(view: &View) -> Option<u16> {
+    let (prompt, line) = match view.typing.as_ref()? {
+        InputMode::Filter(line) => (FILTER_PROMPT.to_owned(), &line.line),
+        InputMode::File(line) => (prompt(view), line),
+        InputMode::LadderFile(line) => (LADDER_PROMPT.to_owned(), line),
+    };
+    Some(theme::columns(&prompt) + line.column() as u16)
 }
 
-/// The display filter, or its input line with a marked error.
-fn draw_filter(frame: &mut Frame<'_>, view: &View, theme: Theme, area: Rect) {
-    let label = Span::styled("filter: ", theme.tone(Tone::Faint));
+/// The display filter, or its input line with a marked error. `shift`: the columns of it that are left out.
+fn draw_filter(frame: &mut Frame<'_>, view: &View, theme: Theme, (area, shift): (Rect, u16)) {
+    let label = Span::styled(FILTER_PROMPT, theme.tone(Tone::Faint));
     let line = match (&view.typing, &view.filter) {
         (Some(InputMode::Filter(typed)), _) => {
             let text = typed.line.text();
@@ -140,7 +142,8 @@ fn draw_filter(frame: &mut Frame<'_>, view: &View, theme: Theme, area: Rect) {
             Line::from(vec![label, Span::styled("none; / sets one", theme.tone(Tone::Faint))])
         }
     };
-    frame.render_widget(line, area);
+    let is_typed = matches!(view.typing, Some(InputMode::Filter(_)));
+    frame.render_widget(Paragraph::new(line).scroll((0, if is_typed { shift } else { 0 })), area);
 }
 
 /// The start of the character at or before this offset.
@@ -195,6 +198,9 @@ fn draw_ladder(
         frame.buffer_mut().set_style(place, style);
     }
 }
+
+/// The prompt for a display filter, and what is before one that is set.
+const FILTER_PROMPT: &str = "filter: ";
 
 /// The prompt for the file name of a ladder.
 const LADDER_PROMPT: &str = "save the ladder (.txt, .svg, .json, .mmd) to: ";
@@ -268,11 +274,13 @@ fn about(view: &View, model: &Model) -> String {
                     screen.opened.bytes.len()
                 ),
             };
-            let unpacked = if screen.opened.is_inflated { ", decompressed" } else { "" };
             let field = screen.list.selected().and_then(|at| screen.opened.fields.get(at));
             let field = field.map_or(String::new(), |it| format!("{}{}", it.label, it.text));
-            let comma = if bytes.is_empty() { "" } else { ": " };
-            format!("{bytes}{unpacked}{comma}{field}")
+            match (bytes.is_empty(), screen.opened.is_inflated) {
+                (true, _) => field,
+                (false, true) => format!("{bytes}, decompressed: {field}"),
+                (false, false) => format!("{bytes}: {field}"),
+            }
         }
         Some(Screen::Page(_)) => "Esc goes back; y copies this text".to_owned(),
         Some(Screen::Ladder(screen)) => {
@@ -294,7 +302,12 @@ fn about(view: &View, model: &Model) -> String {
         }
         None if view.tab == Tab::Messages => {
             let selected = view.lists[Tab::Messages as usize].selected();
-            let row = selected.and_then(|at| view.message_row(at, model, false));
+            let row = selected.and_then(|at| {
+                let conversation = model.messages.conversation(view.place_of_message(at)?)?;
+                let capture = model.index.get(conversation)?.capture;
+                let row = view.message_row(at, model, false)?;
+                Some(model.index.prefix_of(capture) + &row)
+            });
             row.unwrap_or_default()
         }
         None => {

@@ -96,6 +96,14 @@ impl Index {
         self.captures.get(capture).map_or("", |(name, _)| name)
     }
 
+    /// A capture's name before what is in it, where there are several: each numbers its own packets.
+    pub(super) fn prefix_of(&self, capture: usize) -> String {
+        match &*self.captures {
+            [_, _, ..] => format!("{}: ", self.name_of(capture)),
+            _ => String::new(),
+        }
+    }
+
     /// The number of the first conversation of a capture, if that has begun.
     pub fn first_of(&self, capture: usize) -> Option<u32> {
         self.captures.get(capture).map(|(_, first)| *first)

@@ -82,6 +82,11 @@ impl MessageIndex {
         Some((conversation, nth))
     }
 
+    /// The conversation of a message.
+    pub(super) fn conversation(&self, at: usize) -> Option<u32> {
+        self.rows.get(at).map(|row| row.conversation)
+    }
+
     /// When a message was sent.
     pub(super) fn time(&self, at: usize) -> Option<Time> {
         self.rows.get(at).map(KeptMessage::time)

@@ -134,10 +134,7 @@ pub(super) fn conversation(
     time: TimeStyle,
 ) -> ShownRow {
     let [from, to] = it.ends;
-    let capture = match model.index.captures() {
-        [_, _, ..] => format!("{}: ", model.index.name_of(it.capture)),
-        _ => String::new(),
-    };
+    let capture = model.index.prefix_of(it.capture);
     let whole = format!(
         "{capture}{from} > {to}, {}, from packet {}: {}",
         it.protocol.info().id,
@@ -281,14 +278,23 @@ impl TabCounts {
     }
 }
 
-/// The findings, with their conversations: only of selected ones, if there is a filter.
-fn wanted_findings(model: &Model) -> impl Iterator<Item = (Option<u32>, &ReportedFinding)> {
-    model.found().filter_map(|(capture, found)| {
+/// A finding, with its capture, and with its conversation, where it is about one.
+#[derive(Clone, Copy)]
+struct PlacedFinding<'m> {
+    capture: usize,
+    conversation: Option<u32>,
+    found: &'m ReportedFinding,
+}
+
+/// The findings: only of selected messages, if there is a filter.
+fn wanted_findings(model: &Model) -> impl Iterator<Item = PlacedFinding<'_>> {
+    let all = model.found().map(|(capture, found)| {
         let conversation = model.conversation_of(capture, found.flow);
-        let is_wanted = model.matches.as_ref().is_none_or(|matches| {
-            conversation.is_some_and(|it| matches.conversations.contains(it))
-        });
-        is_wanted.then_some((conversation, found))
+        PlacedFinding { capture, conversation, found }
+    });
+    all.filter(|it| {
+        let has = |of| model.matches.as_ref().map(|matches| matches.has(of, it.found.frame()));
+        model.matches.is_none() || it.conversation.and_then(has) == Some(true)
     })
 }
 
@@ -302,20 +308,20 @@ pub(super) struct FoundRow {
     pub(super) shown: ShownRow,
 }
 
-/// The findings, in an order: only of selected conversations, if there is a filter.
+/// The findings, in an order: only of selected messages, if there is a filter.
 pub(super) fn findings(model: &Model, sorting: Sorting, time: TimeStyle) -> Vec<FoundRow> {
     let (places, files) = (PacketPlaces::default(), Files::default());
     let sorting = chosen(sorting, Table::Findings);
-    let rows = wanted_findings(model)
-        .map(|(conversation, found)| (conversation, found, FindingRow::of(found, &places, &files)));
+    let rows = wanted_findings(model).map(|it| (it, FindingRow::of(it.found, &places, &files)));
     let rows: Vec<_> = rows.collect();
     let all = rows.iter().collect();
     let (rows, _) = sorting.first(all, usize::MAX, |(.., row)| sorting.cell(&Of::<Findings>(row)));
     let mut times = times(model, time);
-    let shown = rows.into_iter().map(|(conversation, found, row)| {
+    let shown = rows.into_iter().map(|(PlacedFinding { capture, conversation, found }, row)| {
         let (code, slug, detail) = (found.rule.code, found.rule.slug, escaped(&found.detail));
         let mark = if found.verdict == Verdict::Inconclusive { "?" } else { "" };
-        let whole = format!("{}{mark} {code} {slug}: {detail}", found.severity.name());
+        let (capture, severity) = (model.index.prefix_of(*capture), found.severity.name());
+        let whole = format!("{capture}{severity}{mark} {code} {slug}: {detail}");
         let tone = Some(Tone::Finding(found.severity, found.verdict));
         let shown = ShownRow::of(&Of::<Findings>(row), &mut times, tone, whole);
         FoundRow { conversation: *conversation, frame: found.frame(), shown }

@@ -1,5 +1,6 @@
 //! Keys in, screens out: on samples, with tasks run synchronously.
 
+mod lists;
 mod picture;
 mod writing;
 
