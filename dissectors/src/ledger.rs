@@ -15,6 +15,7 @@ mod load;
 mod loads;
 mod other_packets;
 mod packet_floods;
+mod rate;
 mod registrations;
 mod sources;
 mod victims;

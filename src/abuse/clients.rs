@@ -47,7 +47,7 @@ impl RealClient {
     }
 
     /// Whether each of its programs asks at most `repeats` times within the window, or it sends packets of the game.
-    fn is_legitimate(&self, repeats: u32) -> bool {
+    pub(super) fn is_legitimate(&self, repeats: u32) -> bool {
         self.most <= repeats.saturating_mul(self.ports.count_ones().max(1))
             || self.proof == Proof::Plays
     }
@@ -89,11 +89,14 @@ impl Clients {
     }
 
     /// A packet that bears the address of a real source, which may be forged; `window`: the window for
-    /// counting.
-    pub(super) fn see(&mut self, packet: &SampledPacket, window: i64, room: &mut usize) {
-        let Some(client) = self.all.get_mut(&packet.source).filter(|it| it.sent(packet)) else {
-            return;
-        };
+    /// counting. Returns the source, if it sent the packet.
+    pub(super) fn see(
+        &mut self,
+        packet: &SampledPacket,
+        window: i64,
+        room: &mut usize,
+    ) -> Option<&RealClient> {
+        let client = self.all.get_mut(&packet.source).filter(|it| it.sent(packet))?;
         client.packets += 1;
         let (begin, counts) = &mut client.window;
         if *counts == [0; 2] || packet.time.since(*begin) >= window {
@@ -106,6 +109,7 @@ impl Clients {
             *room -= 1;
             self.packets.push(*packet);
         }
+        Some(client)
     }
 
     /// Whether a source is real and sends at most `repeats` requests within the window.

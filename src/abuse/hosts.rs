@@ -31,8 +31,7 @@ impl Abuse {
     ) -> Option<(Vec<SocketAddr>, Target)> {
         let flooded = |at: &SocketAddr| {
             let port = self.ports.get(&Socket(*at)).is_some_and(|port| self.is_flooded(*at, port));
-            let server = self.servers.get(&Socket(*at));
-            port || ruled.contains(at) && server.is_some_and(|server| self.is_flood(server))
+            port || ruled.contains(at)
         };
         let alone = Vec::from_iter(ports.iter().copied().filter(flooded));
         match alone.len() {

@@ -27,7 +27,7 @@ mod verdict;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Map, Outline, Purpose, Role, Socket, Time};
+use dissectors::kit::{AbuseThresholds, Map, Outline, Purpose, Role, Socket, Time};
 use dissectors::ledger::{GROUPS, LedgerSettings, Loads, asks_for_something};
 
 use crate::flows::{Identifier, is_usual_of};
@@ -126,7 +126,7 @@ pub struct Abuse {
 impl Abuse {
     /// A new one with this memory limit in bytes.
     pub fn new(bytes: usize, setting: AbuseSetting, identifier: Identifier) -> Abuse {
-        let window = setting.ledger_settings.abuse.repeat_window;
+        let AbuseThresholds { repeat_window: window, repeats, .. } = setting.ledger_settings.abuse;
         Abuse {
             bytes,
             identifier,
@@ -153,6 +153,7 @@ impl Abuse {
                 spans: (bytes / 16 / BYTES_OF_SPAN).max(1024),
                 lengths: setting.networks,
                 window,
+                repeats,
             },
             setting,
             senders: None,
@@ -276,7 +277,7 @@ impl Abuse {
         let Some(master) = entry(&mut self.masters, Socket(to), self.most, is_cut) else { return };
         let what = (Some(id), outline.message.label);
         master.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
-        shows(master, &packet, proof, asking, &mut self.room);
+        shows(master, &packet, proof, asking, &mut self.room, |_| {});
     }
 
     /// A master challenges a server that joins.
@@ -365,7 +366,10 @@ impl Abuse {
         if let Some(senders) = &mut self.senders {
             senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));
         }
-        shows(server, &packet, proof, asking, &mut self.room);
+        let loads = &mut self.loads;
+        shows(server, &packet, proof, asking, &mut self.room, |time| {
+            loads.proves(group(to), to, time);
+        });
     }
 
     /// A server's response, with or without a request.
@@ -475,25 +479,33 @@ impl Abuse {
     }
 }
 
-/// What a packet shows of its source: that this is a client, or a server that registers.
+/// What a packet shows of its source: that this is a client, or a server that registers. `proves`: gets the times of
+/// packets that are of a client which asks no faster than clients do.
 fn shows(
     target: &mut Target,
     packet: &SampledPacket,
     proof: Option<Proof>,
     mut asking: Asking<'_>,
     room: &mut TargetRoom,
+    mut proves: impl FnMut(Time),
 ) {
-    if !target.clients.has(packet.source) {
+    let Target { clients, timeline, .. } = target;
+    let is_new = !clients.has(packet.source);
+    if is_new {
         let Some(proof) = proof else { return asking.keep(packet) };
-        target.clients.begin(packet, proof, &mut room.clients);
-        for first in asking.take() {
-            target.clients.see(&first, room.window, &mut room.packets);
-        }
+        clients.begin(packet, proof, &mut room.clients);
     }
     if proof == Some(Proof::Challenge) {
-        target.clients.returns(packet.source, packet.port);
+        clients.returns(packet.source, packet.port);
     }
-    target.clients.see(packet, room.window, &mut room.packets);
+    let first = is_new.then(|| asking.take()).into_iter().flatten();
+    for packet in first.chain([*packet]) {
+        let client = clients.see(&packet, room.window, &mut room.packets);
+        if client.is_some_and(|client| client.is_legitimate(room.repeats)) {
+            timeline.proves(packet.time);
+            proves(packet.time);
+        }
+    }
 }
 
 /// The group of a server's load: all requests to it are in one.

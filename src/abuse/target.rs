@@ -81,8 +81,9 @@ pub(super) struct TargetRoom {
     pub(super) spans: usize,
     /// The lengths of networks, in IPv4 and in IPv6.
     pub(super) lengths: [u8; 2],
-    /// The window in which requests of a source are counted.
+    /// The window in which requests of a source are counted, and how often a client may ask within it.
     pub(super) window: i64,
+    pub(super) repeats: u32,
 }
 
 /// Hop limits of packets.

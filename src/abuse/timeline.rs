@@ -19,6 +19,27 @@ const PAUSE: i64 = 3;
 
 const SECOND: i64 = 1_000_000_000;
 
+/// The packets of a span.
+#[derive(Clone, Copy, Default)]
+struct SpanCount {
+    packets: u64,
+    bytes: u64,
+    /// Packets of real clients that ask no faster than clients do.
+    proven: u64,
+}
+
+impl SpanCount {
+    fn add(&mut self, other: SpanCount) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.proven += other.proven;
+    }
+
+    fn unproven(&self) -> u64 {
+        self.packets.saturating_sub(self.proven)
+    }
+}
+
 /// Packets and bytes by time.
 #[derive(Clone, Default)]
 pub(super) struct Timeline {
@@ -26,7 +47,7 @@ pub(super) struct Timeline {
     first: i64,
     /// The length of a span in seconds; 0 before the first packet.
     step: i64,
-    counts: Vec<[u64; 2]>,
+    counts: Vec<SpanCount>,
     /// The second of the latest packet, and the index of its span.
     latest: (i64, usize),
 }
@@ -35,20 +56,32 @@ impl Timeline {
     /// Adds a packet of this many bytes. `room`: the remaining spans over all targets.
     pub(super) fn see(&mut self, time: Time, bytes: u64, room: &mut usize) {
         let second = time.0.div_euclid(SECOND);
+        let packet = SpanCount { packets: 1, bytes, proven: 0 };
         // Most packets are in the same second as the previous one.
         match self.counts.get_mut(self.latest.1).filter(|_| self.latest.0 == second) {
-            Some(counts) => *counts = [counts[0] + 1, counts[1] + bytes],
-            None => self.latest = (second, self.add_at(second, [1, bytes], room)),
+            Some(counts) => counts.add(packet),
+            None => self.latest = (second, self.add_at(second, packet, room)),
         }
+    }
+
+    /// A packet that was counted at this time is of a real client.
+    pub(super) fn proves(&mut self, time: Time) {
+        let at = self.place_of(time).and_then(|at| self.counts.get_mut(at));
+        at.into_iter().for_each(|counts| counts.proven += 1);
+    }
+
+    /// The index of the span of a time, if that is not before the first.
+    fn place_of(&self, time: Time) -> Option<usize> {
+        let second = time.0.div_euclid(SECOND);
+        usize::try_from(second.div_euclid(self.step.max(1)).saturating_sub(self.first)).ok()
     }
 
     /// Takes back packets that were counted up to this time, the latest first.
     pub(super) fn take_back(&mut self, time: Time, [mut packets, mut bytes]: [u64; 2]) {
-        let at = time.0.div_euclid(SECOND).div_euclid(self.step.max(1)).saturating_sub(self.first);
-        let end = usize::try_from(at).map_or(0, |at| (at + 1).min(self.counts.len()));
+        let end = self.place_of(time).map_or(0, |at| (at + 1).min(self.counts.len()));
         for counts in self.counts.iter_mut().take(end).rev() {
-            let some = [packets.min(counts[0]), bytes.min(counts[1])];
-            *counts = [counts[0] - some[0], counts[1] - some[1]];
+            let some = [packets.min(counts.packets), bytes.min(counts.bytes)];
+            (counts.packets, counts.bytes) = (counts.packets - some[0], counts.bytes - some[1]);
             (packets, bytes) = (packets - some[0], bytes - some[1]);
             if packets == 0 {
                 return;
@@ -57,10 +90,10 @@ impl Timeline {
     }
 
     /// Returns the index of their span.
-    fn add_at(&mut self, second: i64, [packets, bytes]: [u64; 2], room: &mut usize) -> usize {
+    fn add_at(&mut self, second: i64, more_packets: SpanCount, room: &mut usize) -> usize {
         if self.step == 0 {
             (self.step, self.first) = (1, second);
-            self.counts.push([0; 2]);
+            self.counts.push(SpanCount::default());
         }
         loop {
             let at = second.div_euclid(self.step);
@@ -74,12 +107,11 @@ impl Timeline {
             }
             if has_room {
                 *room -= more;
-                self.counts.resize(self.counts.len() + more, [0; 2]);
+                self.counts.resize(self.counts.len() + more, SpanCount::default());
             }
             let place = place.min(self.counts.len().saturating_sub(1));
             if let Some(counts) = self.counts.get_mut(place) {
-                counts[0] += packets;
-                counts[1] += bytes;
+                counts.add(more_packets);
             }
             return place;
         }
@@ -87,11 +119,10 @@ impl Timeline {
 
     fn halve(&mut self, room: &mut usize) {
         let odd = self.first.rem_euclid(2) as usize;
-        let mut counts = vec![[0; 2]; (self.counts.len() + odd).div_ceil(2)];
-        for (place, [packets, bytes]) in self.counts.iter().enumerate() {
+        let mut counts = vec![SpanCount::default(); (self.counts.len() + odd).div_ceil(2)];
+        for (place, one) in self.counts.iter().enumerate() {
             if let Some(both) = counts.get_mut((place + odd) / 2) {
-                both[0] += packets;
-                both[1] += bytes;
+                both.add(*one);
             }
         }
         *room += self.counts.len().saturating_sub(counts.len());
@@ -114,18 +145,28 @@ impl Timeline {
 
     /// Maximum packets and bytes per second.
     pub(super) fn peak(&self) -> [f64; 2] {
-        [0, 1].map(|which| {
-            let most = self.counts.iter().map(|counts| counts[which]).max();
+        let most = |of: fn(&SpanCount) -> u64| {
+            let most = self.counts.iter().map(of).max();
             most.map_or(0.0, |most| most as f64 / self.step.max(1) as f64)
-        })
+        };
+        [most(|counts| counts.packets), most(|counts| counts.bytes)]
     }
 
     /// Maximum packets within this many seconds; at least so many, if spans are longer than a second.
     pub(super) fn most_within(&self, seconds: i64) -> u64 {
+        self.most_of(seconds, |counts| counts.packets)
+    }
+
+    /// The same without the packets of real clients.
+    pub(super) fn most_unproven_within(&self, seconds: i64) -> u64 {
+        self.most_of(seconds, SpanCount::unproven)
+    }
+
+    fn most_of(&self, seconds: i64, count: fn(&SpanCount) -> u64) -> u64 {
         let step = self.step.max(1);
         let spans = (seconds / step).max(1) as usize;
         let sums = self.counts.windows(spans.min(self.counts.len()).max(1));
-        let most = sums.map(|span| span.iter().map(|counts| counts[0]).sum()).max().unwrap_or(0);
+        let most = sums.map(|span| span.iter().map(count).sum()).max().unwrap_or(0);
         if step <= seconds {
             return most;
         }
@@ -137,9 +178,10 @@ impl Timeline {
 
     /// The pulses of an attack with pauses. A tenth of the peak is a pulse.
     pub(super) fn pulses(&self) -> Vec<[Time; 2]> {
-        let most = self.counts.iter().map(|counts| counts[0]).max().unwrap_or(0);
+        let most = self.counts.iter().map(|counts| counts.packets).max().unwrap_or(0);
         let mut pulses: Vec<[i64; 2]> = Vec::new();
-        let spans = (self.first..).zip(&self.counts).filter(|(_, counts)| counts[0] * 10 >= most);
+        let spans =
+            (self.first..).zip(&self.counts).filter(|(_, counts)| counts.packets * 10 >= most);
         for (at, _) in spans {
             let begin = at.saturating_mul(self.step);
             let end = begin.saturating_add(self.step);
@@ -156,7 +198,7 @@ impl Timeline {
     pub(super) fn sparkline(&self) -> String {
         const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         let wide = self.counts.len().div_ceil(COLUMNS).max(1);
-        let sum = |span: &[[u64; 2]]| span.iter().map(|counts| counts[0]).sum();
+        let sum = |span: &[SpanCount]| span.iter().map(|counts| counts.packets).sum();
         let sums: Vec<u64> = self.counts.chunks(wide).map(sum).collect();
         let most = sums.iter().copied().max().unwrap_or(0).max(1);
         let bar = |sum: &u64| {
@@ -172,7 +214,7 @@ mod tests {
     use super::*;
 
     fn packets(timeline: &Timeline) -> u64 {
-        timeline.counts.iter().map(|counts| counts[0]).sum()
+        timeline.counts.iter().map(|counts| counts.packets).sum()
     }
 
     #[test]
@@ -247,7 +289,7 @@ mod tests {
         let mut timeline = Timeline::default();
         (0..10).for_each(|second| timeline.see(Time(second * SECOND), 25, &mut 10_000));
         timeline.take_back(Time(5 * SECOND), [3, 75]);
-        let kept: Vec<u64> = timeline.counts.iter().map(|counts| counts[0]).collect();
+        let kept: Vec<u64> = timeline.counts.iter().map(|counts| counts.packets).collect();
         assert_eq!(kept, [1, 1, 1, 0, 0, 0, 1, 1, 1, 1]);
         // More than there are, and before the first.
         timeline.take_back(Time(2 * SECOND), [9, 9]);

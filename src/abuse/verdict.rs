@@ -249,12 +249,10 @@ impl Abuse {
             let mut all = port.target.clone();
             let (server, master) = (self.servers.get(&Socket(*at)), self.masters.get(&Socket(*at)));
             // Requests beside it are of the same attack, and so are joins.
-            let is_asked = |it: &&Target| flooded.contains(at) && self.is_flood(it);
             let is_joined = |it: &&Target| self.is_master_flooded(it);
-            for (target, is_flooded) in [
-                (server, server.as_ref().is_some_and(is_asked)),
-                (master, master.as_ref().is_some_and(is_joined)),
-            ] {
+            for (target, is_flooded) in
+                [(server, flooded.contains(at)), (master, master.as_ref().is_some_and(is_joined))]
+            {
                 match target {
                     Some(target) if is_flooded => all.add(target),
                     Some(target) => all.has_players_of(target),
@@ -277,7 +275,7 @@ impl Abuse {
         within: &Set<SocketAddr>,
     ) -> Vec<Attack> {
         let ruled = self.servers.iter().filter_map(|(Socket(at), target)| {
-            let is = [flooded.contains(at) && self.is_flood(target), reflecting.contains(at)];
+            let is = [flooded.contains(at), reflecting.contains(at)];
             if is == [false; 2] || within.contains(at) || self.unproven(target) < CHECKED_FROM {
                 return None;
             }
@@ -338,7 +336,8 @@ impl Abuse {
         joins + lists > all.saturating_sub(lists)
     }
 
-    /// The servers that the rules report as flooded, and those misused against others.
+    /// The servers that the rules report as flooded, and those misused against others. A crowd of players is no flood, nor
+    /// one of which not all could be kept.
     fn ruled(&self) -> [Set<SocketAddr>; 2] {
         let mut ruled = [Set::default(), Set::default()];
         for breach in Ledger::new(self.setting.ledger_settings)
@@ -346,8 +345,14 @@ impl Abuse {
             .breaches
         {
             let (code, seen) = (breach.rule.code, breach.basis.seen);
+            let is_attack = || breach.attack.is_some_and(|attack| attack.suffers.is_some());
+            let is_whole = |at| self.servers.get(&Socket(at)).is_some_and(|it| !it.clients.is_cut);
             match breach.speaker {
-                Role::Client if code == SEC006.code => _ = ruled[0].insert(seen.to),
+                Role::Client if code == SEC006.code => {
+                    if is_attack() && is_whole(seen.to) {
+                        ruled[0].insert(seen.to);
+                    }
+                }
                 _ if code == SEC005.code => _ = ruled[1].insert(seen.from),
                 _ => {}
             }
@@ -360,12 +365,6 @@ impl Abuse {
         let clients = target.clients.which(true, self.thresholds().repeats);
         let theirs: u64 = clients.map(|(_, client)| client.packets).sum();
         target.packets[0].saturating_sub(theirs)
-    }
-
-    /// Whether the requests without those of real clients make a flood. A crowd of players does
-    /// not, nor one of which not all could be kept.
-    pub(super) fn is_flood(&self, target: &Target) -> bool {
-        !target.clients.is_cut && self.unproven(target) >= self.thresholds().flood()
     }
 
     /// Whether packets of any content flood a game server's port.
@@ -401,7 +400,12 @@ impl Abuse {
     }
 
     pub(super) fn most_of_flood(&self, target: &Target) -> u64 {
-        target.timeline.most_within((self.thresholds().flood_window / SECOND).max(1))
+        target.timeline.most_within(self.flood_seconds())
+    }
+
+    /// The window of a flood.
+    fn flood_seconds(&self) -> i64 {
+        (self.thresholds().flood_window / SECOND).max(1)
     }
 
     /// Whether an address got many responses. Those of other services must make a flood, because
@@ -446,16 +450,13 @@ impl Abuse {
             if targets().any(|target| target.clients.is_cut) {
                 return None;
             }
-            let unproven: u64 = targets().map(|target| self.unproven(target)).sum();
-            let largest = targets().map(|target| self.unproven(target)).max().unwrap_or(0);
-            // One flooded host among others that are not is a target by itself.
-            if unproven < self.thresholds().flood() || largest.saturating_mul(4) > unproven {
-                return None;
-            }
             let mut timeline = super::timeline::Timeline::default();
             targets().for_each(|target| timeline.add(&target.timeline));
-            let window = (self.thresholds().flood_window / SECOND).max(1);
-            if timeline.most_within(window) < self.thresholds().flood() {
+            let most =
+                |it: &super::timeline::Timeline| it.most_unproven_within(self.flood_seconds());
+            let (all, largest) = (most(&timeline), targets().map(|it| most(&it.timeline)).max());
+            // One flooded host among others that are not is a target by itself.
+            if all < self.thresholds().flood() || largest.unwrap_or(0).saturating_mul(4) > all {
                 return None;
             }
             let mut target = Target::default();

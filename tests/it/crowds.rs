@@ -140,3 +140,65 @@ fn packets_that_were_recorded_twice_are_no_flood() {
     assert!(run("abuse", &file).starts_with("no attack"), "{}", run("abuse", &file));
     assert!(!run("diagnose", &file).contains("under attack"));
 }
+
+/// Clients with and without a challenge: each asks at this time, in milliseconds, and gets an answer.
+fn asks(capture: &mut Capture, client: &str, returns: bool, at_ms: u64) {
+    let challenged = [INFO, &CHALLENGE[5..]].concat();
+    let all: [(&str, &str, &[u8]); 4] = [
+        (client, SERVER, INFO),
+        (SERVER, client, CHALLENGE),
+        (client, SERVER, &challenged),
+        (SERVER, client, ANSWER),
+    ];
+    let packets = if returns { &all[..] } else { &[all[0], all[3]] };
+    for (step, (from, to, bytes)) in (0..).zip(packets) {
+        let at = START.after_ms(at_ms + step);
+        capture.push(at, &Datagram::new(from, to, bytes).packet());
+    }
+}
+
+/// What monitors ask without a challenge, over an hour and a half, is no part of what comes at once.
+#[test]
+fn a_crowd_after_hours_of_monitors_is_no_attack() {
+    let mut capture = Capture::new(Link::Ethernet);
+    for second in 0..5_400_u64 {
+        asks(&mut capture, &format!("12.0.0.{}:40000", 1 + second % 5), false, second * 1_000);
+    }
+    for nth in 0..4_000_u64 {
+        let client = format!("11.{}.{}.7:50000", nth / 200, nth % 200);
+        asks(&mut capture, &client, true, 5_500_000 + nth * 10 / 14);
+    }
+    let (_project, file) = Project::of_capture(capture.in_time().pcap());
+    for (command, said) in
+        [("check", "UNDER ATTACK"), ("summary", "Under attack"), ("diagnose", "attack.none")]
+    {
+        let report = run(command, &file);
+        assert!(!report.contains(said), "{command}: {report}");
+    }
+    let found = run("abuse", &file);
+    assert!(found.starts_with("no attack") && found.contains("return challenges"), "{found}");
+}
+
+/// With low thresholds, the first requests of a client are proven as those of later ones are.
+#[test]
+fn the_headlines_and_abuse_find_the_same_with_other_thresholds() {
+    let mut capture = Capture::new(Link::Ethernet);
+    for nth in 0..150_u64 {
+        asks(&mut capture, &format!("11.{nth}.0.7:{}", 50_000 + nth), true, nth * 4);
+    }
+    let mut forged = Capture::new(Link::Ethernet);
+    for nth in 0..30_u64 {
+        let client = format!("11.{nth}.0.7:50000");
+        forged.push(START.after_ms(nth * 30), &Datagram::new(&client, SERVER, INFO).packet());
+    }
+    for (capture, is_attack) in [(capture, false), (forged, true)] {
+        let (project, file) = Project::of_capture(capture.in_time().pcap());
+        let settings = "[tolerances]\nflood-rate = \"10\"\nflood-window = \"1s\"\n";
+        project.write("low.toml", settings);
+        let settings = project.path("low.toml");
+        let run = |command: &str| gamewire([command, "--config", &settings, &file]).out;
+        assert_eq!(run("check").contains("UNDER ATTACK"), is_attack, "{}", run("check"));
+        assert_eq!(run("summary").contains("Under attack"), is_attack, "{}", run("summary"));
+        assert_eq!(!run("abuse").starts_with("no attack"), is_attack, "{}", run("abuse"));
+    }
+}

@@ -232,7 +232,7 @@ pub(super) fn unread<S: Sink>(
     rules::exchange(&Observation::Unread, payload.whole(), sink);
     if asked.what.status == ChallengeStatus::Issued {
         rules::own_challenge(payload.whole(), sink);
-        sink.serves(payload);
+        sink.serves([asked.mark.time, asked.began], payload);
     }
     Some(list)
 }
@@ -390,7 +390,7 @@ fn heard<S: Sink>(
         ChallengeStatus::Issued => {
             rules::own_challenge(kind, sink);
             if !again {
-                sink.serves(payload);
+                sink.serves([asked.mark.time, asked.began], payload);
             }
         }
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {

@@ -479,7 +479,7 @@ fn answers<S: Sink>(
     match asked.what.verified {
         Some(true) => {
             rules::right_challenge_answered(sink);
-            sink.serves(payload);
+            sink.serves([asked.mark.time, asked.began], payload);
         }
         _ if kind == PacketKind::Info => accepted(cx, &asked, payload, sink),
         _ => {}

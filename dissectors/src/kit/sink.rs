@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use crate::kit::{
     CrossFlowEvent, Evidence, Field, Mark, Message, Payload, Reply, Rule, SeenMessage, Sending,
-    Span,
+    Span, Time,
 };
 
 /// Receives fields, verdicts and whole messages in the order of the bytes. Sinks implement only the
@@ -125,9 +125,10 @@ pub trait Sink {
     /// had no challenge from the server.
     #[inline(always)]
     fn reflects(&mut self, _: &'static str, _: u32, _: &Payload<'_>) {}
-    /// The message answers a request that returned the server's challenge: its sender is who it says.
+    /// The message answers a request that returned the server's challenge: its sender is who it says. The times are those
+    /// of the request, and of the one before it that drew the challenge.
     #[inline(always)]
-    fn serves(&mut self, _: &Payload<'_>) {}
+    fn serves(&mut self, _: [Time; 2], _: &Payload<'_>) {}
     /// The current message answers this request.
     #[inline(always)]
     fn answers(&mut self, _: Reply) {}

@@ -6,11 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use super::Basis;
+use super::rate::Rate;
 use super::sources::{KINDS, SourceSample, host_hash};
 use crate::kit::{Mark, Name, Payload, SeenMessage, Set, Time};
-
-/// Number of buckets in the window of a flood.
-pub(super) const BUCKETS: usize = 20;
 
 /// The load on one server from the hosts of one group.
 #[derive(Clone, Serialize, Deserialize)]
@@ -41,6 +39,8 @@ struct LoadEvent {
     asked: Option<u16>,
     /// The kind of request, as an index.
     kind: u8,
+    /// The request is of a client that returned its challenge.
+    is_proven: bool,
 }
 
 /// A request or response.
@@ -66,6 +66,13 @@ pub(super) struct LoadTerms {
     pub(super) repeats: u32,
 }
 
+impl LoadTerms {
+    /// The number of the bucket of a time.
+    pub(super) const fn bucket_of(&self, time: Time) -> i64 {
+        time.0.div_euclid(self.bucket)
+    }
+}
+
 /// The remaining room of a group.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct GroupRoom {
@@ -82,8 +89,6 @@ pub(super) struct DetailedLoad {
     pub(super) requests: u64,
     /// Counts by kind of request.
     pub(super) asked: Vec<(Name, u64)>,
-    /// Requests of clients that returned their challenges, and ask no faster than clients do.
-    pub(super) proven: u64,
     /// Responses without a challenge, the bytes of their requests, and their own bytes.
     pub(super) responses: u64,
     pub(super) bytes_to: u64,
@@ -140,11 +145,27 @@ impl Load {
         );
     }
 
-    /// The server responds to a request that returned its challenge.
-    pub(super) fn serves(&mut self, payload: &Payload<'_>, settings: &LoadTerms) {
-        // A brief load is small anyway.
-        if let Load::Detailed(detailed) = self {
-            detailed.serves(payload.to.ip(), payload.time, settings);
+    /// The server responds to a request that returned its challenge, at the first of these times; at the other one is the
+    /// request that drew the challenge.
+    pub(super) fn serves(&mut self, payload: &Payload<'_>, times: [Time; 2], settings: &LoadTerms) {
+        let is_slow = match self {
+            Load::Brief(_) => true,
+            Load::Detailed(detailed) => detailed.is_slow(payload.to.ip(), payload.time, settings),
+        };
+        // Where it knew the challenge from before, both are the same request.
+        let requests = if times[0] == times[1] { 1 } else { 2 };
+        times
+            .iter()
+            .take(requests)
+            .filter(|_| is_slow)
+            .for_each(|time| self.proves(*time, settings));
+    }
+
+    /// The request at this time is of a client that is real, and asks no faster than clients do.
+    pub(super) fn proves(&mut self, time: Time, settings: &LoadTerms) {
+        match self {
+            Load::Brief(brief) => brief.proves(time),
+            Load::Detailed(detailed) => detailed.rate.proves(settings.bucket_of(time)),
         }
     }
 
@@ -219,9 +240,19 @@ impl BriefLoad {
             return false;
         }
         self.kinds[kind] = what;
-        *place = LoadEvent { after, bytes, asked, kind: kind as u8 };
+        *place = LoadEvent { after, bytes, asked, kind: kind as u8, is_proven: false };
         self.count += 1;
         true
+    }
+
+    /// The request at this time is of a real client.
+    fn proves(&mut self, time: Time) {
+        let after = time.since(self.first.time) / 1000;
+        let of_then = |it: &&mut LoadEvent| {
+            it.asked.is_none() && !it.is_proven && i64::from(it.after) == after
+        };
+        let mut events = self.events.iter_mut().take(self.count.into());
+        events.find(of_then).into_iter().for_each(|event| event.is_proven = true);
     }
 
     fn in_detail(&self, settings: &LoadTerms, room: &mut GroupRoom) -> DetailedLoad {
@@ -234,6 +265,9 @@ impl BriefLoad {
             let (source, bytes) = (self.from.ip(), event.bytes);
             let asked = event.asked.map(u32::from);
             detailed.takes(&LoadMessage { what, source, time, bytes, asked }, settings, room);
+            if event.is_proven {
+                detailed.rate.proves(settings.bucket_of(time));
+            }
         }
         detailed
     }
@@ -270,7 +304,7 @@ impl DetailedLoad {
         if room.buckets == 0 {
             return false;
         }
-        let kept = self.rate.add(time.0.div_euclid(settings.bucket), settings.least);
+        let kept = self.rate.add(settings.bucket_of(time), settings.least);
         room.buckets = room.buckets.saturating_sub(kept);
         has_room
     }
@@ -288,14 +322,10 @@ impl DetailedLoad {
         }
     }
 
-    /// The server responds to this client, which returned its challenge.
-    fn serves(&mut self, client: IpAddr, now: Time, settings: &LoadTerms) {
-        /// The request that drew the challenge, and the one that returned it.
-        const REQUESTS: u64 = 2;
+    /// Whether a client that returned its challenge, and is answered now, asks no faster than clients do, as far as known.
+    fn is_slow(&mut self, client: IpAddr, now: Time, settings: &LoadTerms) -> bool {
         let source = self.sources.known(client);
-        if source.is_none_or(|source| source.is_proven(now, settings.window) <= settings.repeats) {
-            self.proven += REQUESTS;
-        }
+        source.is_none_or(|source| source.is_proven(now, settings.window) <= settings.repeats)
     }
 
     /// Adds the requests of another group of hosts.
@@ -303,7 +333,6 @@ impl DetailedLoad {
         self.first = earlier(self.first, other.first);
         self.last = self.last.max(other.last);
         self.requests += other.requests;
-        self.proven += other.proven;
         for (name, times) in other.asked {
             add_count(&mut self.asked, name, times);
         }
@@ -316,74 +345,6 @@ impl DetailedLoad {
         self.repeated = self.repeated.into_iter().chain(other.repeated).max_by_key(rank);
         self.sources.add(other.sources);
         self.rate.add_all(other.rate);
-    }
-}
-
-/// The number of requests in the latest buckets of time, and in earlier busy ones.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Rate {
-    /// The number of the latest bucket, and the counts up to it.
-    now: i64,
-    latest: [u32; BUCKETS],
-    /// Stored buckets with their numbers, in busy periods.
-    kept: Vec<(i64, u32)>,
-}
-
-impl Rate {
-    fn place(bucket: i64) -> usize {
-        bucket.rem_euclid(BUCKETS as i64) as usize
-    }
-
-    /// Adds a request at this time. Returns how many buckets are stored for it.
-    pub(super) fn add(&mut self, bucket: i64, least: u64) -> usize {
-        let before = self.kept.len();
-        if bucket > self.now {
-            self.keep(least);
-            let over = bucket.saturating_sub(self.now).min(BUCKETS as i64);
-            (0..over).for_each(|back| self.latest[Rate::place(bucket - back)] = 0);
-            self.now = bucket;
-        }
-        // If the clock went backwards, it counts as now.
-        let count = &mut self.latest[Rate::place(self.now)];
-        *count = count.saturating_add(1);
-        self.kept.len() - before
-    }
-
-    /// Adds the stored buckets of another group of hosts.
-    pub(super) fn add_all(&mut self, other: Rate) {
-        self.kept.extend(other.kept);
-    }
-
-    /// Stores the latest buckets, if they were busy.
-    pub(super) fn keep(&mut self, least: u64) {
-        let sum: u64 = self.latest.iter().map(|&count| u64::from(count)).sum();
-        if sum < least.max(1) {
-            return;
-        }
-        let kept = self.kept.last().map_or(i64::MIN, |&(bucket, _)| bucket);
-        for bucket in (self.now - BUCKETS as i64 + 1)..=self.now {
-            let count = self.latest[Rate::place(bucket)];
-            if bucket > kept && count > 0 {
-                self.kept.push((bucket, count));
-            }
-        }
-    }
-
-    /// The most requests within the window.
-    pub(super) fn most(&mut self) -> u64 {
-        self.kept.sort_unstable();
-        let (mut start, mut sum, mut most) = (0, 0_u64, 0);
-        for &(bucket, count) in &self.kept {
-            sum += u64::from(count);
-            while let Some(&(first, gone)) = self.kept.get(start)
-                && bucket - first >= BUCKETS as i64
-            {
-                sum -= u64::from(gone);
-                start += 1;
-            }
-            most = most.max(sum);
-        }
-        most
     }
 }
 
@@ -404,21 +365,6 @@ pub(super) fn add_count(counts: &mut Vec<(Name, u64)>, name: Name, times: u64) {
 mod tests {
     use super::*;
     use crate::kit::{Side, Transport};
-
-    fn most(times: impl Iterator<Item = i64>) -> u64 {
-        let mut rate = Rate::default();
-        times.for_each(|bucket| _ = rate.add(bucket, 2));
-        rate.keep(2);
-        rate.most()
-    }
-
-    #[test]
-    fn the_most_within_a_window_is_found() {
-        assert_eq!(most(std::iter::repeat_n(5, 7)), 7);
-        assert_eq!(most(100..130), 20);
-        assert_eq!(most((100..130).chain(std::iter::repeat_n(140, 15))), 24);
-        assert_eq!(most((0..10).map(|n| n * 1000)), 0);
-    }
 
     /// Compact counting gives the same result as detailed counting from the first request on.
     #[test]
@@ -470,17 +416,5 @@ mod tests {
             detailed.rate.keep(settings.least);
             assert_eq!(format!("{:?}", load.finish(&settings)), format!("{detailed:?}"));
         }
-    }
-
-    /// Counting in two halves gives the same result.
-    #[test]
-    fn separate_counts_are_added() {
-        let (mut one, mut other) = (Rate::default(), Rate::default());
-        (0..100).for_each(|n| _ = one.add(1000 + n / 4, 1));
-        (0..100).for_each(|n| _ = other.add(1000 + n / 2, 1));
-        one.keep(1);
-        other.keep(1);
-        one.kept.extend(other.kept);
-        assert_eq!(one.most(), 20 * 4 + 20 * 2);
     }
 }

@@ -9,8 +9,9 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::load::{BUCKETS, DetailedLoad, GroupRoom, Load, LoadTerms, Rate, earlier};
+use super::load::{DetailedLoad, GroupRoom, Load, LoadTerms, earlier};
 use super::other_packets::{OtherPackets, PortLoad};
+use super::rate::{BUCKETS, Rate};
 use super::sources::tenths;
 use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, listed};
 use crate::abuse_rules::{SEC005, SEC006};
@@ -131,12 +132,22 @@ impl Loads {
         }
     }
 
-    /// A server responds to a request that returned its challenge.
-    pub fn serves(&mut self, group: usize, payload: &Payload<'_>) {
+    /// A server responds to a request that returned its challenge. `times`: of that request, and of the one before it
+    /// that drew the challenge.
+    pub fn serves(&mut self, group: usize, times: [Time; 2], payload: &Payload<'_>) {
         let settings = self.settings;
         let Some(HostGroup { servers, .. }) = self.groups.get_mut(group % GROUPS) else { return };
         if let Some(load) = servers.get_mut(&Socket(payload.from)) {
-            load.serves(payload, &settings);
+            load.serves(payload, times, &settings);
+        }
+    }
+
+    /// A request to a server was of a client that is real, and asks no faster than clients do.
+    pub fn proves(&mut self, group: usize, server: SocketAddr, time: Time) {
+        let settings = self.settings;
+        let Some(HostGroup { servers, .. }) = self.groups.get_mut(group % GROUPS) else { return };
+        if let Some(load) = servers.get_mut(&Socket(server)) {
+            load.proves(time, &settings);
         }
     }
 
@@ -261,7 +272,7 @@ impl Loads {
             }
         };
         // A crowd that returns its challenges is no attack, however large it is.
-        let is_attack = load.requests.saturating_sub(load.proven) >= self.abuse.flood();
+        let is_attack = load.rate.most_unproven() >= self.abuse.flood();
         check(&SEC006, is_attack.then_some(FLOODED), basis, Role::Client, flooded);
         let seen = SeenMessage { mark, from: to, to: from };
         // Without some of the sources, it is unknown how many never continue.

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Basis;
 use super::game_port::{BothWays, asks_for_something, is_one_way, may_be_players, packet_name};
-use super::load::{BUCKETS, GroupRoom, LoadTerms, Rate, add_count, earlier};
+use super::load::{GroupRoom, LoadTerms, add_count, earlier};
+use super::rate::{BUCKETS, Rate};
 use super::sources::SourceSample;
 use crate::kit::{Map, Name, Payload, Socket};
 

@@ -175,9 +175,9 @@ impl<F: FieldSink> Sink for Recorder<F> {
         }
     }
     #[inline]
-    fn serves(&mut self, payload: &Payload<'_>) {
+    fn serves(&mut self, times: [Time; 2], payload: &Payload<'_>) {
         if let Some(traffic) = &mut self.traffic {
-            traffic.loads.serves(group_of(payload), payload);
+            traffic.loads.serves(group_of(payload), times, payload);
         }
     }
     #[inline]
