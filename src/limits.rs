@@ -387,6 +387,11 @@ mod tests {
             "than they send, by group of hosts | 4,096 |",
         ),
         (
+            include_str!("../dissectors/src/ledger/frequent.rs"),
+            "const PLACES: usize = 128;",
+            "whose responses are counted, by group of hosts | 128 |",
+        ),
+        (
             include_str!("../dissectors/src/ledger/game_port.rs"),
             "const PEERS: usize = 1 << 12;",
             "one such port sends packets to | 4,096 |",

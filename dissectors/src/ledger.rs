@@ -9,6 +9,7 @@ mod breaches;
 mod challenges;
 mod elsewhere;
 mod filtered;
+mod frequent;
 mod game_port;
 mod lists;
 mod load;

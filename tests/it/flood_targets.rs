@@ -1,9 +1,12 @@
 //! What is flooded: servers that are known by a join or a list only, and masters; and who is no attacker beside it: many
 //! players behind one address.
 
+use std::path::Path;
+
 use captures::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 use serde_json::{Value, json};
 
+use crate::attacks::attacks_of;
 use crate::support::gamewire;
 use crate::support::project::Project;
 
@@ -338,4 +341,33 @@ fn what_goes_over_tcp_is_said_not_to_be_measured() {
     assert!(said.contains(" of TCP are not measured"), "{said}");
     let said = gamewire(["abuse", "--no-config", "samples/a2s-info-players-rules.pcap"]).out;
     assert!(said.starts_with("no attack") && !said.contains("TCP"), "{said}");
+}
+
+/// A server that answers everybody: of many clients a while ago, and of an address that asks again and again.
+#[test]
+fn a_source_that_is_answered_often_is_found_among_very_many() {
+    let (mut capture, server) = (Capture::new(Link::Ethernet), SERVER);
+    let asks =
+        (0..6_000_u64).map(|nth| (nth * 300, format!("12.{}.{}.7:40000", nth / 250, nth % 250)));
+    let again = (0..400_u64).map(|nth| (2_000_000 + nth * 100, "198.51.100.7:80".to_owned()));
+    for (at, client) in asks.chain(again) {
+        for (at, from, to, bytes) in
+            [(at, client.as_str(), server, INFO), (at + 1, server, &client, ANSWER)]
+        {
+            // With an identification of its own, it is no copy of an earlier one.
+            let datagram = Datagram::new(from, to, bytes);
+            let id = capture.packets.len() as u32 + 1;
+            let ip = Ip { id, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
+            capture.push(START.after_ms(at), &ip.packet(protocol::UDP, &datagram.bytes()));
+        }
+    }
+    let (_project, file) = Project::of_capture(capture.pcap());
+    let file = Path::new(&file);
+    let found = attacks_of(file);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0]["seat"], "reflector");
+    for command in ["check", "summary"] {
+        let said = gamewire([command, "--no-config", file.to_str().unwrap()]).out;
+        assert!(said.contains("is misused to flood others"), "{command}: {said}");
+    }
 }

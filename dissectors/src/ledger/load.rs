@@ -6,8 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use super::Basis;
+use super::frequent::FrequentSources;
 use super::rate::Rate;
-use super::sources::{KINDS, SourceSample, host_hash};
+use super::sources::{KINDS, SourceSample, host_hash, tenths};
 use crate::kit::{Mark, Name, Payload, SeenMessage, Set, Time};
 
 /// The load on one server from the hosts of one group.
@@ -96,6 +97,8 @@ pub(super) struct DetailedLoad {
     /// The source that received most responses within a window.
     pub(super) repeated: Option<(u32, IpAddr, Name)>,
     pub(super) sources: SourceSample,
+    /// Those of the others that get most responses.
+    frequent: FrequentSources,
     pub(super) rate: Rate,
 }
 
@@ -315,8 +318,10 @@ impl DetailedLoad {
         self.bytes_to += u64::from(asked);
         self.bytes_of += u64::from(bytes);
         let kind = self.asked.iter().position(|(name, _)| *name == what).unwrap_or(0) % KINDS;
-        let Some(entry) = self.sources.known(source) else { return };
-        let times = entry.is_answered(kind, time, settings.window);
+        let times = match self.sources.known(source) {
+            Some(source) => source.is_answered(kind, time, settings.window),
+            None => self.frequent.is_answered(source, kind, tenths(time), settings.window),
+        };
         if self.repeated.is_none_or(|(most, ..)| times > most) {
             self.repeated = Some((times, source, what));
         }
