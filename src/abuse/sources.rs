@@ -19,6 +19,9 @@ const MOST: usize = 1 << 14;
 /// The logarithm of the number of registers of the counting sketch: 2^14, 0.8 % error.
 const REGISTERS: u8 = 14;
 
+/// Fewer sources of a network in a sample may be chance: four standard deviations are as many.
+const NAMED_FROM: u64 = 16;
+
 const SECOND: i64 = 1_000_000_000;
 
 /// The sources of one target.
@@ -256,13 +259,17 @@ impl Sources {
         most: usize,
         is_named: impl Fn(IpAddr) -> bool,
     ) -> Vec<(String, u64)> {
-        let mut networks: Map<IpAddr, u64> = Map::default();
+        let mut networks: Map<IpAddr, [u64; 2]> = Map::default();
         let named =
             self.kept.iter().filter(|(address, source)| source.packets > 0 && is_named(**address));
         named.for_each(|(address, source)| {
-            *networks.entry(network(*address, lengths)).or_default() += u64::from(source.packets);
+            let [sources, packets] = networks.entry(network(*address, lengths)).or_default();
+            (*sources, *packets) = (*sources + 1, *packets + u64::from(source.packets));
         });
-        let top = largest(networks.into_iter().collect(), most).into_iter();
+        let is_certain = |sources: u64| self.level == 0 || sources >= NAMED_FROM;
+        let certain = networks.into_iter().filter(|(_, [sources, _])| is_certain(*sources));
+        let certain = certain.map(|(network, [_, packets])| (network, packets));
+        let top = largest(certain.collect(), most).into_iter();
         top.map(|(network, packets)| {
             let length = lengths[usize::from(network.is_ipv6())];
             (format!("{network}/{length}"), self.scaled(packets))

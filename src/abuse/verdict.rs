@@ -62,7 +62,8 @@ impl SourcesOf {
         let (single, _) = sources.with(|_, source| source.packets == 1);
         let is_named = |address: IpAddr| !clients.is_legitimate(address, repeats);
         let (mut top, top_error) = sources.top(usize::MAX);
-        top.retain(|(address, packets)| *packets > 0 && is_named(*address));
+        // What is not more than the error may be nothing.
+        top.retain(|(address, packets)| *packets > top_error && is_named(*address));
         top.truncate(NAMED);
         SourcesOf {
             count,

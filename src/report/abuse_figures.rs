@@ -73,7 +73,10 @@ pub(super) fn figures(
     say("sources", sources(attack));
     let prefixes = attack.sources.prefixes.iter().take(3);
     let prefixes = prefixes.map(|(name, count)| format!("{name} {}", grouped(*count)));
-    say("networks", prefixes.collect::<Vec<_>>().join(", "));
+    let prefixes = Vec::from_iter(prefixes);
+    if !prefixes.is_empty() {
+        say("networks", prefixes.join(", "));
+    }
     let forged = match attack.forged {
         Forged::Yes => "very likely: ",
         Forged::No if attack.kind == AttackKind::Victim => "",

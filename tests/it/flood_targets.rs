@@ -371,3 +371,23 @@ fn a_source_that_is_answered_often_is_found_among_very_many() {
         assert!(said.contains("is misused to flood others"), "{command}: {said}");
     }
 }
+
+/// Of sources that are not all kept, a count that is not more than its error is none.
+#[test]
+fn counts_that_may_be_nothing_are_not_said() {
+    let mut capture = Capture::new(Link::Ethernet);
+    for nth in 0..30_000_u32 {
+        let [a, b, c, _] = nth.wrapping_mul(0x9E37_79B1).to_be_bytes();
+        let client = format!("{}.{b}.{c}.7:50000", 11 + a % 80);
+        let at = START.after(u64::from(nth) * 200_000);
+        capture.push(at, &Datagram::new(&client, SERVER, INFO).packet());
+    }
+    let (_project, file) = Project::of_capture(capture.pcap());
+    let found = attacks_of(Path::new(&file));
+    let sources = &found[0]["sources"];
+    assert!(sources["error"].as_f64().unwrap() > 0.0, "{sources:#}");
+    let error = sources["top_error"].as_u64().unwrap_or(0);
+    let top = sources["top"].as_array().unwrap();
+    assert!(top.iter().all(|it| it["packets"].as_u64().unwrap() > error), "{sources:#}");
+    assert_eq!(sources["prefixes"], serde_json::json!([]), "{sources:#}");
+}
