@@ -349,10 +349,8 @@ impl Abuse {
             let is_attack = || breach.attack.is_some_and(|attack| attack.suffers.is_some());
             let is_whole = |at| self.servers.get(&Socket(at)).is_some_and(|it| !it.clients.is_cut);
             match breach.speaker {
-                Role::Client if code == SEC006.code => {
-                    if is_attack() && is_whole(seen.to) {
-                        ruled[0].insert(seen.to);
-                    }
+                Role::Client if code == SEC006.code && is_attack() && is_whole(seen.to) => {
+                    ruled[0].insert(seen.to);
                 }
                 _ if code == SEC005.code => _ = ruled[1].insert(seen.from),
                 _ => {}

@@ -8,7 +8,7 @@ use dissectors::kit::{Item, Role, Side, Transport, causes};
 
 use super::fact::{Failure, NOT_WHOLE};
 use super::listing::has_rule_about_silence;
-use super::master::{redirected_to, words};
+use super::own_words::{redirected_to, words};
 use super::registration::Registration;
 use super::{Diagnosis, PROBING, ServerPacket, ServerPacketKind, masters};
 use crate::session::{FlowContext, MessageEvent, PassedRule, Value};

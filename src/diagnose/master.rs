@@ -4,18 +4,17 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{
-    Cause, Item, Kind, Masters, Purpose, Time, Transport, Verdict as Ruled, causes,
-};
+use dissectors::kit::{Cause, Item, Masters, Purpose, Time, Transport, Verdict as Ruled, causes};
 
 use super::checklist::Checklist;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE};
+use super::own_words::{redirected_to, text_after_headers, words};
 use super::signs::symptom;
 use super::verdict::{ItemVerdict, Verdict};
 use super::{is_clients_fault, is_error};
-use crate::session::{MessageEvent, Value};
+use crate::session::MessageEvent;
 use crate::summary::described;
-use crate::text::{counted, decoded, grouped};
+use crate::text::{counted, grouped};
 
 /// Maximum number of lists in progress that are kept of a master.
 const LISTS: usize = 64;
@@ -453,7 +452,8 @@ impl Master {
     fn is_unheard(&mut self, around: &Surroundings) -> bool {
         let speaks = self.spoke > 0;
         let is_gone = self.unreached.count >= NO_ACCIDENT && self.silent.count == 0;
-        if !(!speaks && !around.is_heard || speaks && is_gone) {
+        let is_heard = if speaks { !is_gone } else { around.is_heard };
+        if is_heard {
             return false;
         }
         let (times, frame) = match speaks {
@@ -572,52 +572,4 @@ fn is_slow(items: &mut Checklist, taken: i64, frame: u64) {
     let seconds = format!("{:.1}", taken as f64 / 1e9);
     let why = Failure::with(&causes::masters::LIST_SLOW, frame, &[("seconds", &seconds)]);
     items.fact(Item::GivesListInTime).fails(why);
-}
-
-/// The text of a message, as the values of its properties.
-pub(super) fn words(event: &MessageEvent<'_>) -> Option<String> {
-    let pairs = event.pairs("properties");
-    let text = pairs.iter().filter_map(|(_, value)| match value {
-        Value::Text(text) if !text.is_empty() => Some(decoded(text)),
-        _ => None,
-    });
-    let text = readable(&Vec::from_iter(text).join(" "));
-    (!text.is_empty()).then_some(text)
-}
-
-/// The first text after the headers, up to a maximum length; none if it is a word of the protocol, whole or cut, or
-/// not in UTF-8, as a compressed body is not.
-fn text_after_headers(event: &MessageEvent<'_>) -> Option<String> {
-    let (tree, payload, id) = (event.tree()?, event.payload(), event.context().protocol?);
-    let nodes = Vec::from_iter(tree.children(None).map(|(_, node)| node));
-    let after = nodes.rsplit(|node| node.field.kind == Kind::Pair).next()?;
-    let texts = after.iter().filter(|node| node.field.kind == Kind::Text);
-    let mut texts = texts.map(|node| tree.bytes(node, payload.bytes));
-    // Without headers, the version of HTTP and the reason come first.
-    let text = texts.next().filter(|text| !text.starts_with(b"HTTP/"));
-    let text = text.or_else(|| texts.nth(1))?;
-    std::str::from_utf8(text).ok().filter(|_| !id.begins_known_word(text)).map(readable)
-}
-
-/// A text without control characters, up to a maximum length.
-fn readable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(256).collect()
-}
-
-/// Where a message redirects its reader to.
-pub(super) fn redirected_to(event: &MessageEvent<'_>) -> Option<String> {
-    header(event, b"location").map(|address| readable(&address))
-}
-
-/// The value of a header.
-fn header(event: &MessageEvent<'_>, wanted: &[u8]) -> Option<String> {
-    let (tree, payload) = (event.tree()?, event.payload());
-    let pairs = tree.children(None).filter(|(_, node)| node.field.kind == Kind::Pair);
-    let mut pairs = pairs.filter_map(|(at, _)| {
-        let (key, value) = tree.pair_nodes(at)?;
-        let bytes = |at: usize| Some(tree.bytes(tree.nodes.get(at)?, payload.bytes));
-        Some((bytes(key)?, bytes(value?)?))
-    });
-    let found = pairs.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
 }

@@ -23,6 +23,7 @@ mod nat;
 mod other_answers;
 mod other_traffic;
 mod outcome;
+mod own_words;
 mod parties;
 mod path;
 mod pattern;

@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn a_flow_ends_after_the_limit_of_its_protocol() {
         let second = |second: i64| Time(second * 1_000_000_000);
-        for (longest, lasts) in [(None, [120, 3600]), (Some(second(3).0), [3, 3])] {
+        for (longest, lasts) in [(None, [120, 86_400]), (Some(second(3).0), [3, 3])] {
             let mut table = FlowTable::new(10, usize::MAX, longest);
             let flows = [Id::A2s, Id::ValveMaster].map(|id| {
                 let ends = key(&format!("10.0.0.1:{}", id as u16), "10.0.0.2:9");
@@ -412,7 +412,8 @@ mod tests {
                 assert!(table.has_ended(slot, second(lasts + 1)));
             }
             let mut ended = Vec::new();
-            for now in 0..4000 {
+            let seconds = [0..4_000, 86_000..87_000];
+            for now in seconds.into_iter().flatten() {
                 for _ in 0..4 {
                     ended.extend(table.idle(second(now)).map(|slot| (slot, now)));
                     ended.iter().for_each(|(slot, _)| _ = table.remove(*slot));
