@@ -52,12 +52,10 @@ fn masters_name_fields_of_messages_with_the_purpose() {
         if let Some(path) = masters.game {
             is_said(path, &[Purpose::Heartbeat]);
         }
-        if let Some(path) = masters.enciphered {
-            is_said(path, &[Purpose::List]);
-        }
-        // The flag of a list in one message is framing, which is not listed.
+        // The flags of a list in one message are framing, which is not listed.
         if let EndOfList::Flag(end) = masters.end {
             is_said(end, &[Purpose::List]);
+            masters.enciphered.iter().for_each(|path| is_said(path, &[Purpose::List]));
         }
         if let Some((path, _)) = masters.refusal {
             is_said(path, &[Purpose::JoinResponse]);
