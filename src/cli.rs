@@ -102,11 +102,6 @@ impl Cli {
             return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, why));
         }
         let Some(live) = cli.command.input().map(|input| &input.live) else { return Ok(cli) };
-        if live.keeps_newest_of_one() {
-            let why = "--rotate-files keeps the newest of several files; start new ones with --rotate-size MB or \
-            --rotate-seconds SECONDS";
-            return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, why));
-        }
         if live.write.as_deref().is_some_and(|file| file == Path::new("-")) {
             let why = "cannot write packets to standard output, which has gamewire's own output; name a \
             file with --write";

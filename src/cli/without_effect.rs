@@ -8,7 +8,16 @@ pub(super) fn refusal(command: &Command) -> Option<String> {
         Command::Dissect(dissect) => of_dissect(dissect),
         _ => None,
     };
-    of_command.map(str::to_owned).or_else(|| of_live(command))
+    of_command.map(str::to_owned).or_else(|| of_live(command)).or_else(|| of_one_file(command))
+}
+
+/// The newest files are to be kept, and there is only one.
+fn of_one_file(command: &Command) -> Option<String> {
+    command.input()?.live.keeps_newest_of_one().then(|| {
+        "--rotate-files keeps the newest of several files; start new ones with --rotate-size MB or \
+         --rotate-seconds SECONDS"
+            .to_owned()
+    })
 }
 
 /// An option that is only for live capture, beside files.

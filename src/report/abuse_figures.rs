@@ -71,11 +71,10 @@ pub(super) fn figures(
         say("services", named.collect::<Vec<_>>().join(", "));
     }
     say("sources", sources(attack));
-    let prefixes = attack.sources.prefixes.iter().take(3);
-    let prefixes = prefixes.map(|(name, count)| format!("{name} {}", grouped(*count)));
-    let prefixes = Vec::from_iter(prefixes);
-    if !prefixes.is_empty() {
-        say("networks", prefixes.join(", "));
+    if !attack.sources.prefixes.is_empty() {
+        let prefixes = attack.sources.prefixes.iter().take(3);
+        let prefixes = prefixes.map(|(name, count)| format!("{name} {}", grouped(*count)));
+        say("networks", prefixes.collect::<Vec<_>>().join(", "));
     }
     let forged = match attack.forged {
         Forged::Yes => "very likely: ",

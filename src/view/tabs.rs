@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{Severity, Socket, Verdict};
 use roaring::RoaringBitmap;
 
-use super::model::Model;
+use super::model::{Matches, Model};
 use crate::check::ReportedFinding;
 use crate::report::TimeStyle;
 use crate::report::ladder;
@@ -293,8 +293,9 @@ fn wanted_findings(model: &Model) -> impl Iterator<Item = PlacedFinding<'_>> {
         PlacedFinding { capture, conversation, found }
     });
     all.filter(|it| {
-        let has = |of| model.matches.as_ref().map(|matches| matches.has(of, it.found.frame()));
-        model.matches.is_none() || it.conversation.and_then(has) == Some(true)
+        let is_about =
+            |matches: &Matches| it.conversation.is_some_and(|of| matches.has(of, it.found.frame()));
+        model.matches.as_ref().is_none_or(is_about)
     })
 }
 

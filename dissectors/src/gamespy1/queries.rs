@@ -56,11 +56,11 @@ pub(super) fn query<S: Sink>(
 /// The kinds of queries that a response may answer by its keys, the likeliest first; the others may be answered with
 /// them, too.
 fn kinds_by_keys(words: &TextProperties<'_>, bytes: &[u8]) -> &'static [QueryKind] {
-    let has = |key: &[u8]| memchr::memmem::find(bytes, key).is_some();
-    let lists_players = has(b"\\player_0\\") || has(b"\\playername_0\\");
     if words.first.starts_with(b"echo") {
         return &[QueryKind::Echo];
     }
+    let has = |key: &[u8]| memchr::memmem::find(bytes, key).is_some();
+    let lists_players = has(b"\\player_0\\") || has(b"\\playername_0\\");
     match (has(b"\\hostname\\"), words.gamename.is_some(), lists_players) {
         (true, true, _) => &[QueryKind::Status, QueryKind::Info],
         (true, false, _) => &[QueryKind::Info, QueryKind::Status],
