@@ -2,13 +2,13 @@
 
 use std::collections::hash_map::Entry;
 
-use crate::kit::hash::Map;
+use crate::kit::hash::{HashedMap, keyed_hash};
 use crate::kit::{Read, Span};
 
 /// Finds the names that occur more than once in a list of rules.
 pub(crate) struct SeenNames<'a> {
-    /// Each name, and whether it has come again.
-    names: Map<&'a [u8], bool>,
+    /// The hash of each name, and whether it has come again.
+    names: HashedMap<bool>,
     /// The names that came again, each where it did first.
     again: Vec<Read<&'a [u8]>>,
 }
@@ -20,16 +20,14 @@ impl<'a> SeenNames<'a> {
     /// No names yet, with room for those of a list of usual names.
     pub(crate) fn new(list: &[u8]) -> SeenNames<'a> {
         let room = list.len() / USUAL_LENGTH;
-        SeenNames {
-            names: Map::with_capacity_and_hasher(room, Default::default()),
-            again: Vec::new(),
-        }
+        let names = HashedMap::with_capacity_and_hasher(room, Default::default());
+        SeenNames { names, again: Vec::new() }
     }
 
     /// Adds a name.
     #[inline]
     pub(crate) fn add(&mut self, name: Read<&'a [u8]>) {
-        match self.names.entry(name.value) {
+        match self.names.entry(keyed_hash(name.value)) {
             Entry::Vacant(new) => {
                 new.insert(false);
             }
