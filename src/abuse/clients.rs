@@ -30,26 +30,42 @@ const WAYS: u8 = 4;
 pub(super) struct RealClient {
     pub(super) proof: Proof,
     /// The hop limit of the packet that showed it.
-    hop_limit: u8,
+    pub(super) hop_limit: u8,
     pub(super) packets: u64,
+    /// Packets that bear its address and came another way.
+    others: u64,
     /// The start of the window, the number of packets without and with a challenge in it, and the maximum of all
     /// windows: a question may take one of each.
     window: (Time, [u32; 2]),
     most: u32,
-    /// The ports that returned a challenge, a bit each: several programs may share an address.
+    /// The ports that returned a challenge, or from which it plays, a bit each: several programs may share an address.
     ports: u64,
 }
 
+/// The bit of a port.
+pub(super) fn port_bit(port: u16) -> u64 {
+    1 << (port % 64)
+}
+
 impl RealClient {
-    /// Whether it sent this packet, and nobody else in its name, as far as its way shows.
-    fn sent(&self, packet: &SampledPacket) -> bool {
+    /// Whether a packet that bears its address came the same way.
+    fn is_near(&self, packet: &SampledPacket) -> bool {
         self.hop_limit.abs_diff(packet.hop_limit) <= WAYS
     }
 
-    /// Whether each of its programs asks at most `repeats` times within the window, or it sends packets of the game.
+    /// Whether it sent this packet, and nobody else in its name, as far as its way shows, and the port from which it
+    /// plays.
+    fn sent(&self, packet: &SampledPacket) -> bool {
+        let plays_elsewhere = self.proof == Proof::Plays && self.ports & port_bit(packet.port) == 0;
+        self.is_near(packet) && !plays_elsewhere
+    }
+
+    /// Whether each of its programs asks at most `repeats` times within the window, or it sends packets of the game. In
+    /// whose name others send more than he does is not known to ask more.
     pub(super) fn is_legitimate(&self, repeats: u32) -> bool {
         self.most <= repeats.saturating_mul(self.ports.count_ones().max(1))
             || self.proof == Proof::Plays
+            || self.others > self.packets
     }
 }
 
@@ -77,14 +93,15 @@ impl Clients {
         *room -= 1;
         let SampledPacket { source, hop_limit, .. } = *shown;
         let window = (Time(i64::MIN), [0; 2]);
-        let client = RealClient { proof, hop_limit, packets: 0, window, most: 0, ports: 0 };
+        let client =
+            RealClient { proof, hop_limit, packets: 0, others: 0, window, most: 0, ports: 0 };
         self.all.entry(source).or_insert(client);
     }
 
-    /// A real source returned a challenge from this port.
-    pub(super) fn returns(&mut self, source: IpAddr, port: u16) {
+    /// A real source returned a challenge from this port, or plays from there.
+    pub(super) fn uses(&mut self, source: IpAddr, port: u16) {
         if let Some(client) = self.all.get_mut(&source) {
-            client.ports |= 1 << (port % 64);
+            client.ports |= port_bit(port);
         }
     }
 
@@ -96,7 +113,11 @@ impl Clients {
         window: i64,
         room: &mut usize,
     ) -> Option<&RealClient> {
-        let client = self.all.get_mut(&packet.source).filter(|it| it.sent(packet))?;
+        let client = self.all.get_mut(&packet.source)?;
+        client.others += u64::from(!client.is_near(packet));
+        if !client.sent(packet) {
+            return None;
+        }
         client.packets += 1;
         let (begin, counts) = &mut client.window;
         if *counts == [0; 2] || packet.time.since(*begin) >= window {
@@ -116,6 +137,11 @@ impl Clients {
     pub(super) fn is_legitimate(&self, source: IpAddr, repeats: u32) -> bool {
         self.has(source)
             && self.all.get(&source).is_some_and(|client| client.is_legitimate(repeats))
+    }
+
+    /// Whether a packet is from a real source, however much that sends.
+    pub(super) fn may_have_sent(&self, packet: &SampledPacket) -> bool {
+        self.all.get(&packet.source).is_some_and(|client| client.sent(packet))
     }
 
     /// Whether a packet is from a real source that sends at most `repeats` requests within the window.
@@ -144,10 +170,27 @@ impl Clients {
 
     /// Adds those of another target of the same attack.
     pub(super) fn add(&mut self, other: &Clients) {
+        self.add_some(other, |_, _| true);
+    }
+
+    /// Adds some of those of another target.
+    pub(super) fn add_some(
+        &mut self,
+        other: &Clients,
+        mut is_one: impl FnMut(IpAddr, &RealClient) -> bool,
+    ) {
         for (source, client) in other.which(true, u32::MAX) {
-            let mine =
-                self.all.entry(source).or_insert(RealClient { packets: 0, most: 0, ..*client });
+            if !is_one(source, client) {
+                continue;
+            }
+            let mine = self.all.entry(source).or_insert(RealClient {
+                packets: 0,
+                others: 0,
+                most: 0,
+                ..*client
+            });
             mine.packets += client.packets;
+            mine.others += client.others;
             mine.most = mine.most.max(client.most);
             mine.ports |= client.ports;
         }

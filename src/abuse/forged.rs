@@ -304,7 +304,8 @@ impl ForgeryInput<'_> {
 
     fn attack(&self) -> Vec<&super::packet::SampledPacket> {
         let clients = &self.target.clients;
-        self.target.sample.packets().iter().filter(|it| !clients.has(it.source)).collect()
+        let sample = self.target.sample.packets().iter();
+        sample.filter(|packet| !clients.may_have_sent(packet)).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::ledger::{Peers, is_one_way, packet_name};
+use dissectors::ledger::{Peers, asks_for_something, is_one_way, packet_name};
 
 use super::clients::Proof;
 use super::packet::SampledPacket;
@@ -42,7 +42,9 @@ impl GamePort {
     ) {
         let (from, to) = (event.headers.from, event.headers.to);
         let mut packet = SampledPacket::of(event, false);
-        if let Some(before) = self.peers.gets(from) {
+        // Who plays asks for nothing meanwhile: such a packet in his name is not his.
+        let asks = name.is_some() || asks_for_something(event.bytes);
+        if !asks && let Some(before) = self.peers.gets(from, packet.hop_limit) {
             if before > 0 {
                 self.target.was_sent(&packet, packet_name(event.bytes), before.into());
             }
@@ -50,6 +52,7 @@ impl GamePort {
             if !clients.has(packet.source) {
                 clients.begin(&packet, Proof::Plays, &mut room.clients);
             }
+            clients.uses(packet.source, packet.port);
             clients.see(&packet, room.window, &mut room.packets);
             return;
         }

@@ -43,7 +43,7 @@ impl Abuse {
                     self.ports.get(&Socket(*at)).into_iter().for_each(|port| all.add(&port.target));
                     match self.servers.get(&Socket(*at)) {
                         Some(server) if ruled.contains(at) => all.add(server),
-                        Some(server) => all.has_players_of(server),
+                        Some(server) => all.has_players_of(server, self.thresholds().repeats),
                         None => {}
                     }
                 }
@@ -52,22 +52,27 @@ impl Abuse {
         }
     }
 
-    /// Ports of which none is flooded by itself: their packets of other content, together.
+    /// Ports of which none is flooded by itself: what comes to them, together.
     fn together(&self, ports: &BTreeSet<SocketAddr>) -> Option<(Vec<SocketAddr>, Target)> {
-        let each = ports.iter().filter_map(|at| Some((*at, self.ports.get(&Socket(*at))?)));
-        let each: Vec<_> = each
-            .filter(|(at, port)| port.is_one_way() && !self.may_be_players(*at, port))
-            .collect();
-        if each.len() < PORTS {
+        let gets = |at: &&SocketAddr| self.one_way_to(**at).next().is_some();
+        let targets = Vec::from_iter(ports.iter().filter(gets).copied());
+        if targets.len() < PORTS {
             return None;
         }
         let mut all = Target::default();
-        each.iter().for_each(|(_, port)| all.add(&port.target));
-        let is_flood = self.most_of_flood(&all) >= self.thresholds().flood()
+        targets.iter().flat_map(|at| self.one_way_to(*at)).for_each(|one| all.add(one));
+        let is_flood = all.timeline.most_unproven_within(self.flood_seconds())
+            >= self.thresholds().flood()
             && is_one_way(all.kinds.iter().copied(), all.packets[1]);
-        let targets: Vec<_> = each.iter().map(|(at, _)| *at).collect();
-        let servers = targets.iter().filter_map(|at| self.servers.get(&Socket(*at)));
-        servers.for_each(|server| all.has_players_of(server));
-        is_flood.then_some((targets, all))
+        Some((targets, all)).filter(|_| is_flood)
+    }
+
+    /// What comes to a port, and may be a part of a flood of several: requests, unless not all clients are known, and
+    /// packets of other content, unless they may be players'.
+    pub(super) fn one_way_to(&self, at: SocketAddr) -> impl Iterator<Item = &Target> {
+        let server = self.servers.get(&Socket(at)).filter(|server| !server.clients.is_cut);
+        let port = self.ports.get(&Socket(at));
+        let port = port.filter(|port| port.is_one_way() && !self.may_be_players(at, port));
+        server.into_iter().chain(port.map(|port| &port.target))
     }
 }

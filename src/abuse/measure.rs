@@ -13,6 +13,7 @@ use super::attack_kind::AttackKind;
 use super::filters::{
     BURST, Bucket, FirewallFilter, Match, OF_NETWORK, OF_SOURCE, RateLimit, is_bogon,
 };
+use super::forged::Forged;
 use super::packet::{HEAD, SampledPacket, commonest};
 use super::target::Target;
 
@@ -24,6 +25,9 @@ const COMMON: f64 = 0.3;
 
 /// Minimum share for a byte that is characteristic of the attack.
 const NEARLY_ALL: f64 = 0.99;
+
+/// Bytes that a kind of request begins with.
+const KIND: usize = 5;
 
 /// Maximum number of bytes at one offset that a filter compares.
 const BYTES: usize = 8;
@@ -80,8 +84,8 @@ pub(super) struct AttackTarget {
     pub(super) network: Option<u8>,
     /// Packets of real clients to other ports of the host.
     pub(super) others: u64,
-    /// The sources are not forged.
-    pub(super) are_real: bool,
+    /// Whether the sources are forged.
+    pub(super) forged: Forged,
 }
 
 impl<'m> TrafficMeasure<'m> {
@@ -174,7 +178,7 @@ impl<'m> TrafficMeasure<'m> {
             let others = common.iter().skip(at + 1);
             all.extend(others.map(|other| filter(vec![one.clone(), other.clone()], None)));
         }
-        let real = self.real_attackers(attacked.are_real);
+        let real = self.real_attackers(attacked.forged);
         all.extend(real.map(|sources| filter(vec![sources], None)));
         if !self.is_carpet {
             all.extend(OF_SOURCE.map(|rate| filter(Vec::new(), Some(RateLimit::OfSource(rate)))));
@@ -266,14 +270,21 @@ impl<'m> TrafficMeasure<'m> {
 
     /// The lengths of many packets.
     fn lengths(&self, least: usize) -> Vec<Match> {
-        let returned = self.clients.iter().any(|it| it.has_challenge);
+        // With a challenge, the same request is longer.
+        let lacks_challenge = |length: u16| {
+            let of_attack = self.attack.iter().filter(|it| it.length == length);
+            let kinds = commonest(of_attack.filter_map(|it| it.head().first_chunk::<KIND>()));
+            let has_more = |it: &SampledPacket| it.has_challenge && it.length > length;
+            kinds.is_some_and(|(kind, _)| {
+                self.clients.iter().any(|it| has_more(it) && it.head().starts_with(kind))
+            })
+        };
         self.values(
             |it| it.length,
             least,
             |lengths| {
-                let lacks = |it: &SampledPacket| !lengths.contains(&it.length) || !it.has_challenge;
                 let is_one = lengths.start() == lengths.end();
-                Some(match is_one && returned && self.attack.iter().all(lacks) {
+                Some(match is_one && lacks_challenge(*lengths.start()) {
                     true => Match::MissingChallenge(*lengths.start()),
                     false => Match::Length(lengths),
                 })
@@ -321,11 +332,17 @@ impl<'m> TrafficMeasure<'m> {
 
     /// Real sources that send faster than clients do, or all others of an attack whose sources are real, if there are
     /// few enough.
-    fn real_attackers(&self, are_real: bool) -> Option<Match> {
+    fn real_attackers(&self, forged: Forged) -> Option<Match> {
+        if forged == Forged::Yes {
+            return None;
+        }
         let attackers = self.target.clients.which(false, self.repeats);
         let mut sources: Vec<_> =
             attackers.map(|(source, client)| (Reverse(client.packets), source)).collect();
-        if sources.is_empty() && are_real && self.target.sources.count_all() <= NAMED as u64 {
+        if sources.is_empty()
+            && forged == Forged::No
+            && self.target.sources.count_all() <= NAMED as u64
+        {
             let all = self.target.sources.top(NAMED).0.into_iter();
             let others = all.filter(|(source, _)| !self.target.clients.has(*source));
             sources = others.map(|(source, packets)| (Reverse(packets), source)).collect();
@@ -341,36 +358,40 @@ impl<'m> TrafficMeasure<'m> {
         if self.clients.is_empty() {
             return OF_ALL;
         }
-        let enough = 2.0 * self.share(&self.clients, narrow) * self.clients.len() as f64;
+        let theirs = self.clients_of(self.target.prefix.bytes());
+        let theirs = theirs.filter(|packet| narrow.iter().all(|it| is(packet, it)));
+        let enough = 2.0 * theirs.count() as f64;
         // The burst size is the same number.
         (enough / (self.seconds + 1.0)).max(1.0) as u32
     }
 
     /// The share of the attack, and the number of real clients' packets, that a filter drops.
     fn dropped(&self, prefix: &[u8], matches: &[Match], limit: Option<RateLimit>) -> [f64; 2] {
-        let clients = self.clients.len() as f64;
+        let attack = self.attack.len().max(1) as f64;
         match limit {
             None => {
-                let begins = |packet: &SampledPacket| packet.head().starts_with(prefix);
-                let count = |packets: &[SampledPacket]| {
-                    let dropped =
-                        |it: &&SampledPacket| begins(it) && matches.iter().all(|one| is(it, one));
-                    packets.iter().filter(dropped).count() as f64 / packets.len().max(1) as f64
-                };
-                [count(&self.attack), count(&self.clients) * clients]
+                let begins = |packet: &&SampledPacket| packet.head().starts_with(prefix);
+                let matched = |it: &&SampledPacket| matches.iter().all(|one| is(it, one));
+                let dropped = self.attack.iter().filter(begins).filter(matched).count() as f64;
+                [dropped / attack, self.clients_of(prefix).filter(matched).count() as f64]
             }
             Some(RateLimit::OfSource(rate)) => {
                 let at = OF_SOURCE.iter().position(|known| *known == rate).unwrap_or(0);
-                [self.over_of_source(at), self.clients_over(rate)]
+                [self.over_of_source(at), self.clients_over(prefix, rate)]
             }
             Some(RateLimit::OfNetwork(rate, _)) => {
                 let at = OF_NETWORK.iter().position(|known| *known == rate).unwrap_or(0);
                 let over = |packet: &&SampledPacket| packet.over_network & 1 << at != 0;
-                let count = |packets: &[SampledPacket]| packets.iter().filter(over).count() as f64;
-                [count(&self.attack) / self.attack.len().max(1) as f64, count(&self.clients)]
+                let clients = self.clients_of(prefix).filter(over).count() as f64;
+                [self.attack.iter().filter(over).count() as f64 / attack, clients]
             }
-            Some(RateLimit::OfAll(rate)) => self.over_all(matches, rate),
+            Some(RateLimit::OfAll(rate)) => self.over_all(prefix, matches, rate),
         }
+    }
+
+    /// The packets of real clients with this beginning.
+    fn clients_of(&self, prefix: &[u8]) -> impl Iterator<Item = &SampledPacket> {
+        self.clients.iter().filter(move |packet| packet.head().starts_with(prefix))
     }
 
     /// The share of a victim's requested responses that a filter drops: those from this port, or
@@ -406,9 +427,9 @@ impl<'m> TrafficMeasure<'m> {
     }
 
     /// Packets of real clients above it.
-    fn clients_over(&self, rate: u16) -> f64 {
+    fn clients_over(&self, prefix: &[u8], rate: u16) -> f64 {
         let mut buckets: Map<IpAddr, Bucket> = Map::default();
-        let over = self.clients.iter().filter(|packet| {
+        let over = self.clients_of(prefix).filter(|packet| {
             buckets.entry(packet.source).or_default().is_empty(packet.time, rate, BURST)
         });
         over.count() as f64
@@ -416,14 +437,14 @@ impl<'m> TrafficMeasure<'m> {
 
     /// A limit for all sources, over the capture's time: in each second as many packets pass as
     /// there are tokens.
-    fn over_all(&self, matches: &[Match], rate: u32) -> [f64; 2] {
+    fn over_all(&self, prefix: &[u8], matches: &[Match], rate: u32) -> [f64; 2] {
         let mut seconds: BTreeMap<i64, [f64; 2]> = BTreeMap::new();
-        let sides = [(&self.attack, self.weight), (&self.clients, 1.0)];
-        for (side, (packets, weight)) in sides.into_iter().enumerate() {
-            let selected = packets.iter().filter(|packet| matches.iter().all(|it| is(packet, it)));
-            selected.for_each(|packet| {
+        let attack = self.attack.iter().map(|packet| (0, packet, self.weight));
+        let clients = self.clients_of(prefix).map(|packet| (1, packet, 1.0));
+        for (side, packet, weight) in attack.chain(clients) {
+            if matches.iter().all(|it| is(packet, it)) {
                 seconds.entry(packet.time.0.div_euclid(SECOND)).or_default()[side] += weight;
-            });
+            }
         }
         let rate = f64::from(rate);
         let (mut tokens, mut latest, mut dropped) = (rate, i64::MIN, [0.0; 2]);
@@ -514,23 +535,35 @@ fn may_be_proposed(filter: &FirewallFilter) -> bool {
     filter.collateral.is_none_or(|share| share <= TOO_MUCH)
 }
 
+/// Whether few clients share a property by chance: nearly all of the attack has this one value, and clients have many.
+fn is_telling(what: &Match) -> bool {
+    match what {
+        Match::HopLimit(values) => values.start() == values.end(),
+        Match::SourcePort(values) => values.start() == values.end(),
+        Match::Identification(_) | Match::Bogons => true,
+        Match::Length(_) | Match::MissingChallenge(_) | Match::Bytes { .. } | Match::Sources(_) => {
+            false
+        }
+    }
+}
+
 /// The order of filters. The dropped share must have been measured; without real clients, a limit
-/// per source harms them least. A limit for all sources drops players and attackers alike, and is
-/// the last resort.
-fn rank(filter: &FirewallFilter, most: f64) -> (u8, i64, usize) {
+/// per source harms them least, and then what few of them can have in common with the attack. A limit for all sources
+/// drops players and attackers alike, and is the last resort.
+fn rank(filter: &FirewallFilter, most: f64) -> (u8, i64, i64, usize) {
     let millionths = |share: f64| (share * 1e6) as i64;
     let (drops, collateral) = (millionths(filter.drops), filter.collateral.map(millionths));
     let is_cheap = filter.collateral.is_some_and(|share| share <= most);
+    let is_telling = filter.drops >= NEARLY_ALL && filter.matches.iter().any(is_telling);
     let (class, order) = match filter.limit {
-        None if filter.any_port => (u8::from(!is_harmless(filter, most)), -drops),
-        _ if filter.drops < WORTH => (3, -drops),
-        Some(RateLimit::OfAll(_)) if !is_cheap => (2, collateral.unwrap_or(-drops)),
-        _ if is_cheap => (0, -drops),
-        Some(RateLimit::OfSource(_)) if collateral.is_none() => (1, -drops),
-        None if collateral.is_none() && matches!(filter.matches[..], [Match::Sources(_)]) => {
-            (0, -drops)
-        }
-        _ => (3, -drops),
+        None if filter.any_port => (u8::from(!is_harmless(filter, most)), 0),
+        _ if filter.drops < WORTH => (4, 0),
+        _ if is_cheap => (0, 0),
+        None if collateral.is_none() && matches!(filter.matches[..], [Match::Sources(_)]) => (0, 0),
+        Some(RateLimit::OfSource(_)) if collateral.is_none() => (1, 0),
+        None if collateral.is_none() && is_telling => (2, 0),
+        // What costs least; where that is unknown, a limit lets some of all through.
+        _ => (3, collateral.unwrap_or(1_000_000 + i64::from(filter.limit.is_none()))),
     };
-    (class, order, filter.matches.len())
+    (class, order, -drops, filter.matches.len())
 }

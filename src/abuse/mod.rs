@@ -496,7 +496,7 @@ fn shows(
         clients.begin(packet, proof, &mut room.clients);
     }
     if proof == Some(Proof::Challenge) {
-        clients.returns(packet.source, packet.port);
+        clients.uses(packet.source, packet.port);
     }
     let first = is_new.then(|| asking.take()).into_iter().flatten();
     for packet in first.chain([*packet]) {

@@ -23,6 +23,9 @@ const FEWEST: usize = 1 << 12;
 /// Maximum number of stored packets of a source until it is known to be real, or forgotten.
 const FIRST: usize = 2;
 
+/// Maximum number of challenges that are kept for an address.
+const GIVEN: usize = 4;
+
 /// Maximum number of ports of a client that are kept.
 const PORTS: usize = 4;
 
@@ -37,8 +40,8 @@ const RETURNED: i64 = 1_000_000_000;
 pub(super) struct RecentExchange {
     /// When the client sent the latest request.
     last: Time,
-    /// The challenge that the server gave.
-    challenge: Option<u32>,
+    /// The latest challenges that the server gave: clients that share an address get different ones.
+    given: [Option<u32>; GIVEN],
     /// A hash of the latest request, and its source port.
     asked: u64,
     port: u16,
@@ -46,7 +49,8 @@ pub(super) struct RecentExchange {
     returned: ReturnedChallenge,
     /// The ports whose latest requests did: a client may use several at a time. 0: none.
     returning: [u16; PORTS],
-    /// More ports than are kept returned a challenge at a time: many clients share the address.
+    /// More ports than are kept returned a challenge at a time, or more challenges were given: many clients share the
+    /// address.
     is_crowded: bool,
     response: ResponseState,
     /// The latest packet asked for something, but is no message.
@@ -242,9 +246,12 @@ impl RecentExchange {
         asked: u64,
         is_doubtful: bool,
     ) -> Option<Proof> {
-        self.returned = match (outline.challenge, self.challenge) {
-            (Some(returned), Some(given)) if returned == given => ReturnedChallenge::Yes,
-            (Some(_), None) | (None, Some(_)) if is_doubtful => ReturnedChallenge::Unknown,
+        let has_given = self.given[0].is_some();
+        self.returned = match outline.challenge {
+            Some(_) if self.given.contains(&outline.challenge) => ReturnedChallenge::Yes,
+            returned if is_doubtful && returned.is_some() != has_given => {
+                ReturnedChallenge::Unknown
+            }
             _ if outline.goes_on => ReturnedChallenge::Unknown,
             _ => ReturnedChallenge::No,
         };
@@ -286,7 +293,12 @@ impl RecentExchange {
     /// The server, or the master, responds.
     pub(super) fn responds(&mut self, outline: &Outline) {
         if matches!(outline.message.purpose, Purpose::ClientChallenge | Purpose::Challenge) {
-            self.challenge = outline.challenge.or(self.challenge);
+            if outline.challenge.is_some() && !self.given.contains(&outline.challenge) {
+                // Which of those that asked it was for is unknown now.
+                self.is_crowded |= self.given[GIVEN - 1].is_some();
+                self.given.rotate_right(1);
+                self.given[0] = outline.challenge;
+            }
             return;
         }
         self.response = match outline.last_part {

@@ -3,9 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Map, Time};
+use dissectors::kit::{Map, Socket, Time};
 
-use super::{Attack, AttackKind};
+use super::clients::port_bit;
+use super::target::share;
+use super::{Abuse, Attack, AttackKind, Forged};
 use crate::session::DatagramEvent;
 
 /// Senders that are kept.
@@ -80,8 +82,10 @@ pub struct Sender {
     pub first: Vec<SentPacket>,
     /// The current second, and the packets in it.
     second: (i64, u64),
-    /// It returned a challenge, so that its address is not forged.
-    is_real: bool,
+    /// The ports that returned a challenge, a bit each, so that its address is not forged, and the packets from there:
+    /// others may be forged in its name.
+    real_ports: u64,
+    real: u64,
 }
 
 impl Sender {
@@ -119,7 +123,12 @@ pub struct Senders {
 impl Senders {
     /// A client's request; `is_real`: with a challenge that it was given.
     pub(super) fn asks(&mut self, id: Id, packet: SentPacket, is_real: bool) {
-        self.see(id, SenderBehavior::Asks, packet.ends[1], packet).is_real |= is_real;
+        let sender = self.see(id, SenderBehavior::Asks, packet.ends[1], packet);
+        let port = port_bit(packet.ends[0].port());
+        if is_real {
+            sender.real_ports |= port;
+        }
+        sender.real += u64::from(sender.real_ports & port != 0);
     }
 
     /// A server's unsolicited response.
@@ -151,7 +160,8 @@ impl Senders {
             peak: 0,
             first: Vec::new(),
             second: (i64::MIN, 0),
-            is_real: false,
+            real_ports: 0,
+            real: 0,
         });
         sender.see(packet);
         sender
@@ -165,11 +175,19 @@ impl Senders {
         self.kept.retain(|_, sender| sender.packets > least);
         self.left_out = self.left_out.max(least);
     }
+}
 
-    /// The senders of an attack that can be reported to their networks, most packets first: those
-    /// whose addresses are not forged.
+impl Abuse {
+    /// The senders of an attack that can be reported to their networks, most packets first, if senders are kept: those
+    /// whose addresses are not forged, and that are no clients.
     pub fn reported(&self, attack: &Attack) -> Vec<(IpAddr, &Sender)> {
         let does = match attack.kind {
+            // Whose addresses they are has nothing to do with it.
+            AttackKind::FloodedServer | AttackKind::FloodedMaster | AttackKind::Transit
+                if attack.forged == Forged::Yes =>
+            {
+                return Vec::new();
+            }
             AttackKind::FloodedServer | AttackKind::FloodedMaster | AttackKind::Transit => {
                 SenderBehavior::Asks
             }
@@ -182,21 +200,29 @@ impl Senders {
             SenderBehavior::Responds => to.ip() == attack.target.ip(),
             SenderBehavior::Asks | SenderBehavior::Crashes => attack.targets.contains(&to),
         };
-        let all = self.kept.iter();
-        let of_attack = all.filter(|(key, _)| key.does == does && is_target(key.to));
+        let kept = self.senders.iter().flat_map(|senders| &senders.kept);
+        let of_attack = kept.filter(|(key, _)| key.does == does && is_target(key.to));
         let reported = of_attack.filter(|(key, sender)| match does {
             SenderBehavior::Responds => sender.packets >= RESPONSES,
             SenderBehavior::Asks => {
-                sender.is_real && sender.packets >= REQUESTS && sender.rate() >= REQUESTS_A_SECOND
+                let rate = sender.rate() * share(sender.real, sender.packets);
+                sender.real >= REQUESTS && rate >= REQUESTS_A_SECOND && !self.is_client(key)
             }
             SenderBehavior::Crashes => {
-                let asks = self.kept.get(&SenderKey { does: SenderBehavior::Asks, ..**key });
-                asks.is_some_and(|sender| sender.is_real)
+                let key = SenderKey { does: SenderBehavior::Asks, ..**key };
+                let asks = self.senders.as_ref().and_then(|senders| senders.kept.get(&key));
+                asks.is_some_and(|sender| sender.real > 0)
             }
         });
         let mut reported: Vec<_> = reported.map(|(key, sender)| (key.from, sender)).collect();
         reported.sort_by_key(|(from, sender)| (std::cmp::Reverse(sender.packets), *from));
         reported
+    }
+
+    /// Whether a sender is a client of the server that it asks, as far as it sent the packets that bear its address.
+    fn is_client(&self, key: &SenderKey) -> bool {
+        let server = self.servers.get(&Socket(key.to));
+        server.is_some_and(|it| it.clients.is_legitimate(key.from, self.thresholds().repeats))
     }
 }
 

@@ -82,6 +82,9 @@ pub(super) struct TrafficSource {
     pub(super) limits: NetworkLimits,
 }
 
+/// Packets of one source pass at most so many routers more or fewer.
+const WAYS: u8 = 4;
+
 impl TrafficSource {
     /// One more packet of it.
     pub(super) fn sends(&mut self, time: Time, hop_limit: u8) {
@@ -94,6 +97,11 @@ impl TrafficSource {
         }
         self.packets = self.packets.saturating_add(1);
         self.limits.see(time);
+    }
+
+    /// Whether all its packets came about as far as one with this hop limit.
+    pub(super) fn is_as_far(&self, hop_limit: u8) -> bool {
+        self.hops.iter().all(|hops| hops.abs_diff(distance(hop_limit)) <= WAYS)
     }
 
     /// The difference between these.

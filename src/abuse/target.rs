@@ -5,10 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Map, Time};
 
-use super::clients::Clients;
+use super::clients::{Clients, Proof};
 use super::filters::{Bucket, OF_NETWORK, Prefix};
 use super::packet::{Sample, SampledPacket};
-use super::sources::{RoomForSources, Sources, network};
+use super::sources::{RoomForSources, Sources, TrafficSource, network};
 use super::timeline::Timeline;
 use crate::session::LinkTags;
 
@@ -244,10 +244,18 @@ impl Target {
         }
     }
 
-    /// The players of a server are those of this port of it.
-    pub(super) fn has_players_of(&mut self, server: &Target) {
+    /// The players of a server are those of this port of it, but for those that flood it. Clients send at most `repeats`
+    /// packets at once.
+    pub(super) fn has_players_of(&mut self, server: &Target, repeats: u32) {
         self.protocol = self.protocol.or(server.protocol);
-        self.clients.add(&server.clients);
+        let Target { sources, clients, .. } = self;
+        clients.add_some(&server.clients, |source, client| {
+            let most = client.packets.max(repeats.into());
+            let floods = |it: &mut TrafficSource| {
+                u64::from(it.packets) > most && it.is_as_far(client.hop_limit)
+            };
+            client.proof == Proof::Plays || !sources.known(source).is_some_and(floods)
+        });
         self.hops[1].fresh |= server.hops[1].fresh;
         self.hops[1].routed |= server.hops[1].routed;
     }

@@ -11,9 +11,6 @@ const LONGEST: i64 = 1 << 33;
 /// Maximum number of columns of a sparkline.
 const COLUMNS: usize = 40;
 
-/// Maximum number of pulses of an attack that are named.
-const PULSES: usize = 32;
-
 /// A shorter pause, in seconds, does not end an attack.
 const PAUSE: i64 = 3;
 
@@ -190,7 +187,6 @@ impl Timeline {
                 _ => pulses.push([begin, end]),
             }
         }
-        pulses.truncate(PULSES);
         pulses.into_iter().map(|pulse| pulse.map(|at| Time(at.saturating_mul(SECOND)))).collect()
     }
 

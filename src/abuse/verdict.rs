@@ -1,7 +1,7 @@
 //! Determines attacks from counts.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
@@ -19,12 +19,16 @@ use super::game_ports::GamePort;
 use super::measure::{AttackTarget, TrafficMeasure, is_harmless};
 use super::sources::network;
 use super::target::{Target, share};
+use super::timeline::Timeline;
 
 /// Maximum number of sources and networks that are named.
 const NAMED: usize = 5;
 
 /// Minimum number of attacked hosts in a network for an attack on the network.
 const HOSTS: usize = 16;
+
+/// Maximum number of pulses of an attack that are named.
+const PULSES: usize = 32;
 
 /// Minimum number of responses that are checked, as in the rules.
 const CHECKED_FROM: u64 = 20;
@@ -249,6 +253,7 @@ impl Abuse {
         let attacks = alone.into_iter().filter_map(|(Socket(at), port)| {
             let mut all = port.target.clone();
             let (server, master) = (self.servers.get(&Socket(*at)), self.masters.get(&Socket(*at)));
+            let repeats = self.thresholds().repeats;
             // Requests beside it are of the same attack, and so are joins.
             let is_joined = |it: &&Target| self.is_master_flooded(it);
             for (target, is_flooded) in
@@ -256,7 +261,7 @@ impl Abuse {
             {
                 match target {
                     Some(target) if is_flooded => all.add(target),
-                    Some(target) => all.has_players_of(target),
+                    Some(target) => all.has_players_of(target, repeats),
                     None => {}
                 }
             }
@@ -289,8 +294,12 @@ impl Abuse {
         let across = victims_of(through.map(|(at, target, _)| (*at, *target)));
         let means: Set<SocketAddr> = across.iter().flat_map(|it| it.servers.clone()).collect();
         let alone = ruled.into_iter().filter(|(at, ..)| !means.contains(at));
+        let repeats = self.thresholds().repeats;
         let alone = alone.filter_map(|(at, target, (kind, also))| {
-            self.attack(AttackedPlace::of(kind, also, at, target))
+            let mut all = target.clone();
+            let port = self.ports.get(&Socket(at));
+            port.into_iter().for_each(|port| all.has_players_of(&port.target, repeats));
+            self.attack(AttackedPlace::of(kind, also, at, &all))
         });
         let across = across.iter().filter_map(|AcrossLink { at, target, .. }| {
             let (kind, also) = (AttackKind::Transit, Some(AttackKind::Reflector));
@@ -393,9 +402,10 @@ impl Abuse {
         crashes.saturating_mul(2) > flood.packets[0]
     }
 
-    /// Whether joins and heartbeats flood a master.
+    /// Whether joins and heartbeats flood a master: servers that return its challenges are its clients.
     fn is_master_flooded(&self, target: &Target) -> bool {
-        self.most_of_flood(target) >= self.thresholds().flood()
+        let most = target.timeline.most_unproven_within(self.flood_seconds());
+        most >= self.thresholds().flood() && !target.clients.is_cut
     }
 
     pub(super) fn most_of_flood(&self, target: &Target) -> u64 {
@@ -403,7 +413,7 @@ impl Abuse {
     }
 
     /// The window of a flood.
-    fn flood_seconds(&self) -> i64 {
+    pub(super) fn flood_seconds(&self) -> i64 {
         (self.thresholds().flood_window / SECOND).max(1)
     }
 
@@ -411,7 +421,8 @@ impl Abuse {
     /// their requests may be missing from the capture.
     fn is_victim(&self, target: &Target) -> bool {
         let is_ours = self.gets_many(target) && !self.may_have_asked(target);
-        is_ours || self.most_of_flood(target) >= self.thresholds().flood()
+        let is_of_others = !target.others.is_empty() || !self.may_have_asked(target);
+        is_ours || is_of_others && self.most_of_flood(target) >= self.thresholds().flood()
     }
 
     /// Whether an address got many responses of game servers.
@@ -434,34 +445,33 @@ impl Abuse {
             && may_be_answers(target.most, target.port, target.sources.count_all(), repeats)
     }
 
-    /// Networks in which many hosts get requests on the same port, together at the rate of a flood.
+    /// Networks in which many hosts get packets on the same port, together at the rate of a flood.
     fn carpets(&self) -> Vec<Carpet> {
         let lengths = self.setting.networks;
-        let mut networks: BTreeMap<SocketAddr, Vec<SocketAddr>> = BTreeMap::new();
-        self.servers.keys().for_each(|Socket(at)| {
+        let mut networks: BTreeMap<SocketAddr, BTreeSet<SocketAddr>> = BTreeMap::new();
+        for Socket(at) in self.servers.keys().chain(self.ports.keys()) {
             let network = SocketAddr::new(network(at.ip(), lengths), at.port());
-            networks.entry(network).or_default().push(*at);
-        });
+            networks.entry(network).or_default().insert(*at);
+        }
         networks.retain(|_, hosts| hosts.len() >= HOSTS);
-        let carpets = networks.into_iter().filter_map(|(at, mut hosts)| {
-            hosts.sort_unstable();
-            let targets = || hosts.iter().filter_map(|host| self.servers.get(&Socket(*host)));
-            if targets().any(|target| target.clients.is_cut) {
-                return None;
+        let carpets = networks.into_iter().filter_map(|(at, hosts)| {
+            let mut timeline = Timeline::default();
+            let most = |it: &Timeline| it.most_unproven_within(self.flood_seconds());
+            let mut largest = 0;
+            for target in hosts.iter().flat_map(|host| self.one_way_to(*host)) {
+                timeline.add(&target.timeline);
+                largest = most(&target.timeline).max(largest);
             }
-            let mut timeline = super::timeline::Timeline::default();
-            targets().for_each(|target| timeline.add(&target.timeline));
-            let most =
-                |it: &super::timeline::Timeline| it.most_unproven_within(self.flood_seconds());
-            let (all, largest) = (most(&timeline), targets().map(|it| most(&it.timeline)).max());
             // One flooded host among others that are not is a target by itself.
-            if all < self.thresholds().flood() || largest.unwrap_or(0).saturating_mul(4) > all {
+            let all = most(&timeline);
+            if all < self.thresholds().flood() || largest.saturating_mul(4) > all {
                 return None;
             }
             let mut target = Target::default();
-            targets().for_each(|other| target.add(other));
+            let others = hosts.iter().flat_map(|host| self.one_way_to(*host));
+            others.for_each(|other| target.add(other));
             let network = lengths[usize::from(at.is_ipv6())];
-            Some(Carpet { network, at, targets: hosts, target })
+            Some(Carpet { network, at, targets: Vec::from_iter(hosts), target })
         });
         carpets.collect()
     }
@@ -478,6 +488,7 @@ impl Abuse {
         let span = [pulses.first()?[0], pulses.last()?[1]];
         let seconds: f64 = pulses.iter().map(|[begin, end]| end.since(*begin) as f64 / 1e9).sum();
         let seconds = seconds.max(1.0);
+        pulses.truncate(PULSES);
         let has_clients =
             !is_across && !matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt);
         let legitimate = has_clients.then(|| Legitimate::of(clients, repeats));
@@ -503,8 +514,8 @@ impl Abuse {
         let (mut filters, mut price) = (Vec::new(), None);
         if kind != AttackKind::CrashAttempt && !is_across {
             let measure = TrafficMeasure::of(self, (target, at.ip()), seconds, network.is_some());
-            let (others, are_real) = (self.beside(at), forged == Forged::No);
-            let attacked = AttackTarget { kind, ports, at, network, others, are_real };
+            let others = self.beside(at);
+            let attacked = AttackTarget { kind, ports, at, network, others, forged };
             filters = measure.filters(&attacked, self.setting.collateral);
             if filters.is_empty() && kind != AttackKind::Victim {
                 price = measure.price(&attacked);

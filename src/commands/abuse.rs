@@ -184,8 +184,8 @@ impl AbuseConsumer<'_> {
         self.has_traffic |= !self.abuse.is_empty();
         let attacks = self.abuse.attacks();
         self.rates = attacks.iter().map(rate).collect();
-        if let (Some(reports), Some(senders)) = (&mut self.reports, self.abuse.senders()) {
-            reports.write(&attacks, senders)?;
+        if let Some(reports) = &mut self.reports {
+            reports.write(&attacks, &self.abuse)?;
         }
         let read_by_now = [read.packets, read.foreign.packets(Transport::Tcp)];
         let reported = std::mem::replace(&mut self.reported, read_by_now);

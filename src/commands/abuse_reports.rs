@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::abuse::{Attack, Senders};
+use crate::abuse::{Abuse, Attack};
 use crate::commands::Failure;
 use crate::live::LaterOutput;
 use crate::output_file::OutputFile;
@@ -72,10 +72,10 @@ impl AttackReports {
     }
 
     /// Writes the reports about a capture's attacks.
-    pub(super) fn write(&mut self, attacks: &[Attack], senders: &Senders) -> io::Result<()> {
+    pub(super) fn write(&mut self, attacks: &[Attack], abuse: &Abuse) -> io::Result<()> {
         for attack in attacks {
             self.attacks += 1;
-            let reported = senders.reported(attack);
+            let reported = abuse.reported(attack);
             let title =
                 format!("attack {} ({}, {})", self.attacks, attack.kind.name(), attack.target);
             if reported.is_empty() {
@@ -99,8 +99,9 @@ impl AttackReports {
                 self.written += 1;
             }
         }
-        if senders.left_out > 0 {
-            let packets = counted(senders.left_out, "packet");
+        let left_out = abuse.senders().map_or(0, |senders| senders.left_out);
+        if left_out > 0 {
+            let packets = counted(left_out, "packet");
             self.notes
                 .push(format!("sources of {packets} and less were left out: there were too many"));
         }

@@ -41,6 +41,7 @@ mod filter_values;
 mod filtered;
 mod filtered_lists;
 mod filters;
+mod flood_sources;
 mod flood_targets;
 mod floods;
 mod flows;

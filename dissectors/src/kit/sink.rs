@@ -129,6 +129,10 @@ pub trait Sink {
     /// of the request, and of the one before it that drew the challenge.
     #[inline(always)]
     fn serves(&mut self, _: [Time; 2], _: &Payload<'_>) {}
+    /// The message of a server returns the challenge of its master: its sender is who it says. The times are those of the
+    /// message, and of the one before it that drew the challenge.
+    #[inline(always)]
+    fn returns_challenge(&mut self, _: [Time; 2], _: &Payload<'_>) {}
     /// The current message answers this request.
     #[inline(always)]
     fn answers(&mut self, _: Reply) {}

@@ -108,7 +108,12 @@ struct Peer {
     got: u32,
     /// Those that came before it was known to play.
     before: u32,
+    /// The hop limit of the first one.
+    hop_limit: u8,
 }
+
+/// Packets of one source have at most so many hops more or fewer than another.
+const WAYS: u8 = 4;
 
 impl Peers {
     /// Whether there are none.
@@ -130,10 +135,15 @@ impl Peers {
         plays
     }
 
-    /// A packet comes from there. Returns whether that is a player; with the number of packets that came before this was
-    /// known, once.
-    pub fn gets(&mut self, from: SocketAddr) -> Option<u32> {
+    /// A packet comes from there, with this hop limit. Returns whether that is a player, and the packet is his; with the
+    /// number of packets that came before this was known, once.
+    pub fn gets(&mut self, from: SocketAddr, hop_limit: u8) -> Option<u32> {
         let peer = self.0.get_mut(&Socket(from))?;
+        if peer.got == 0 {
+            peer.hop_limit = hop_limit;
+        } else if peer.hop_limit.abs_diff(hop_limit) > WAYS {
+            return None;
+        }
         peer.got = peer.got.saturating_add(1);
         if peer.plays() {
             return Some(std::mem::take(&mut peer.before));
@@ -177,7 +187,7 @@ impl BothWays {
         }
         known.last = now;
         known.sent[side] = known.sent[side].saturating_add(1);
-        Peer { sent: known.sent[1 - side], got: known.sent[side], before: 0 }.plays()
+        Peer { sent: known.sent[1 - side], got: known.sent[side], ..Peer::default() }.plays()
     }
 }
 
@@ -204,7 +214,7 @@ mod tests {
 
     #[test]
     fn who_gets_as_much_as_he_sends_plays() {
-        let peer = |sent, got| Peer { sent, got, before: 0 }.plays();
+        let peer = |sent, got| Peer { sent, got, ..Peer::default() }.plays();
         assert!(peer(10, 10) && peer(100, 1_000) && !peer(9, 100) && !peer(10, 1_000));
     }
 
@@ -237,13 +247,18 @@ mod tests {
         assert_eq!((other.0.len(), room), (10, 0));
         // Known ones need none. What came before the tenth packet is told once.
         let gets = |_| {
-            let before = other.gets(address(9));
+            let before = other.gets(address(9), 57);
             other.sends(address(9), &mut room);
             before
         };
         let told = Vec::from_iter((0..=PLAYS).map(gets));
         assert_eq!(told[8..], [None, Some(9), Some(0)]);
-        assert_eq!(other.gets(address(10)), None);
+        assert_eq!(other.gets(address(10), 57), None);
+        // Who comes another way is another one.
+        assert_eq!(
+            [53, 61, 62, 52].map(|hops| other.gets(address(9), hops).is_some()),
+            [true, true, false, false]
+        );
     }
 
     #[test]

@@ -148,12 +148,18 @@ impl Load {
         );
     }
 
-    /// The server responds to a request that returned its challenge, at the first of these times; at the other one is the
-    /// request that drew the challenge.
-    pub(super) fn serves(&mut self, payload: &Payload<'_>, times: [Time; 2], settings: &LoadTerms) {
+    /// A client returned the challenge in its request at the first of these times; at the other one is the request that
+    /// drew the challenge.
+    pub(super) fn returned(
+        &mut self,
+        client: IpAddr,
+        times: [Time; 2],
+        now: Time,
+        settings: &LoadTerms,
+    ) {
         let is_slow = match self {
             Load::Brief(_) => true,
-            Load::Detailed(detailed) => detailed.is_slow(payload.to.ip(), payload.time, settings),
+            Load::Detailed(detailed) => detailed.is_slow(client, now, settings),
         };
         // Where it knew the challenge from before, both are the same request.
         let requests = if times[0] == times[1] { 1 } else { 2 };

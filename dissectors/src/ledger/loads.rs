@@ -132,13 +132,19 @@ impl Loads {
         }
     }
 
-    /// A server responds to a request that returned its challenge. `times`: of that request, and of the one before it
-    /// that drew the challenge.
-    pub fn serves(&mut self, group: usize, times: [Time; 2], payload: &Payload<'_>) {
+    /// A client returned a server's challenge, or a server its master's. `times`: of that request, and of the one before
+    /// it that drew the challenge.
+    pub fn returned(
+        &mut self,
+        group: usize,
+        [client, server]: [SocketAddr; 2],
+        times: [Time; 2],
+        now: Time,
+    ) {
         let settings = self.settings;
         let Some(HostGroup { servers, .. }) = self.groups.get_mut(group % GROUPS) else { return };
-        if let Some(load) = servers.get_mut(&Socket(payload.from)) {
-            load.serves(payload, times, &settings);
+        if let Some(load) = servers.get_mut(&Socket(server)) {
+            load.returned(client.ip(), times, now, &settings);
         }
     }
 

@@ -440,8 +440,13 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
     let before = take(Asked::NewChallenge).filter(|asked| asked.is_overdue(clock));
     let claimed = registration.info(summary, payload.time, clock.timeout);
     let is_wrong = claimed.is_certain() && !payload.lost && summary.is_valid;
-    if !is_wrong && claimed != Claimed::Given {
-        registration.expect_any();
+    match claimed {
+        Claimed::Given => {
+            let joined = registration.joined().unwrap_or(payload.time);
+            sink.returns_challenge([payload.time, joined], payload);
+        }
+        _ if !is_wrong => registration.expect_any(),
+        _ => {}
     }
     if is_wrong {
         wait(cx, Request::new(Asked::NewChallenge, payload.mark(), true), sink);

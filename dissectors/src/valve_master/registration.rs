@@ -143,6 +143,11 @@ impl Registration {
         self.earlier.contains(&challenge)
     }
 
+    /// The time of the latest join, if there was one.
+    pub(super) fn joined(&self) -> Option<Time> {
+        self.joined
+    }
+
     /// The engine the latest info string shows.
     pub(super) fn engine(&self) -> Option<Engine> {
         self.engine

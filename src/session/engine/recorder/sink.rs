@@ -177,7 +177,15 @@ impl<F: FieldSink> Sink for Recorder<F> {
     #[inline]
     fn serves(&mut self, times: [Time; 2], payload: &Payload<'_>) {
         if let Some(traffic) = &mut self.traffic {
-            traffic.loads.serves(group_of(payload), times, payload);
+            let ends = [payload.to, payload.from];
+            traffic.loads.returned(group_of(payload), ends, times, payload.time);
+        }
+    }
+    #[inline]
+    fn returns_challenge(&mut self, times: [Time; 2], payload: &Payload<'_>) {
+        if let Some(traffic) = &mut self.traffic {
+            let ends = [payload.from, payload.to];
+            traffic.loads.returned(group_of(payload), ends, times, payload.time);
         }
     }
     #[inline]

@@ -1,0 +1,291 @@
+//! Who floods, and who only seems to: clients in whose names packets are forged, crowds that return their challenges,
+//! and players who ask for nothing.
+
+use std::path::Path;
+
+use captures::wire::{Capture, Datagram, Ip, Link, START, protocol};
+use serde_json::Value;
+
+use crate::attacks::{attacks_of, number};
+use crate::support::gamewire;
+use crate::support::project::Project;
+
+const SERVER: &str = "23.17.34.51:27015";
+const INFO: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+const ANSWER: &[u8] = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
+
+/// Datagrams, in any order.
+struct Scene(Capture);
+
+impl Scene {
+    fn new() -> Scene {
+        Scene(Capture::new(Link::Ethernet))
+    }
+
+    /// A datagram, so many microseconds after the start, with this hop limit.
+    fn say(&mut self, at: u64, [from, to]: [&str; 2], bytes: &[u8], ttl: u8) {
+        let datagram = Datagram::new(from, to, bytes);
+        let id = (self.0.packets.len() as u32).wrapping_mul(7_919) + 1;
+        let ip = Ip { id, ttl, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
+        let packet = ip.packet(protocol::UDP, &datagram.bytes());
+        self.0.push(START.after(at * 1_000), &packet);
+    }
+
+    /// A client asks, returns its challenge, and gets its answer.
+    fn asks(&mut self, at: u64, client: &str, server: &str, challenge: [u8; 4], ttl: u8) {
+        let (there, back) = ([client, server], [server, client]);
+        self.say(at, there, INFO, ttl);
+        self.say(at + 100, back, &[b"\xFF\xFF\xFF\xFFA", &challenge[..]].concat(), 64);
+        self.say(at + 40_000, there, &[INFO, &challenge].concat(), ttl);
+        self.say(at + 40_100, back, ANSWER, 64);
+    }
+
+    /// Thirty packets a second of a player, and twenty of the server, for so many seconds.
+    fn plays(&mut self, seconds: u64, client: &str, ttl: u8) {
+        for nth in 0..30 * seconds {
+            let bytes = [&nth.to_le_bytes()[..], &[5; 40]].concat();
+            self.say(nth * 33_333, [client, SERVER], &bytes, ttl);
+        }
+        for nth in 0..20 * seconds {
+            self.say(nth * 50_000 + 17, [SERVER, client], &[6; 120], 64);
+        }
+    }
+
+    /// 4,000 packets a second, from second 4 to second 16; `from`: who seems to send the nth.
+    fn flood(
+        &mut self,
+        from: impl Fn(u32) -> String,
+        to: impl Fn(u32) -> String,
+        bytes: &[u8],
+        ttl: impl Fn(u32) -> u8,
+    ) {
+        for nth in 0..48_000 {
+            let at = 4_000_000 + u64::from(nth) * 250;
+            self.say(at, [&from(nth), &to(nth)], bytes, ttl(nth));
+        }
+    }
+
+    /// The attacks that `abuse` finds.
+    fn attacks(self) -> Vec<Value> {
+        let (_project, file) = Project::of_capture(self.0.in_time().pcap());
+        attacks_of(Path::new(&file))
+    }
+
+    /// No command finds an attack.
+    fn is_calm(self) {
+        let (_project, file) = Project::of_capture(self.0.in_time().pcap());
+        let found = attacks_of(Path::new(&file));
+        assert!(found.is_empty(), "{found:#?}");
+        for command in ["check", "summary", "diagnose"] {
+            let said = gamewire([command, "--no-config", &file]).out;
+            assert!(!said.to_lowercase().contains("under attack"), "{command}: {said}");
+        }
+    }
+}
+
+/// The nth of many addresses.
+fn anyone(nth: u32) -> String {
+    let [a, b, c, d] = nth.wrapping_mul(0x9E37_79B1).to_be_bytes();
+    format!("{}.{b}.{c}.{d}:{}", 11 + a % 80, 1_024 + nth % 60_000)
+}
+
+fn player(nth: u32) -> String {
+    format!("91.{nth}.7.9:{}", 27_005 + nth)
+}
+
+fn only(mut attacks: Vec<Value>) -> Value {
+    assert_eq!(attacks.len(), 1, "{attacks:#?}");
+    attacks.remove(0)
+}
+
+fn is_near(value: &Value, wanted: f64) {
+    assert!((number(value) - wanted).abs() <= wanted / 50.0, "{value} instead of {wanted}");
+}
+
+#[test]
+fn servers_that_return_the_challenges_of_their_master_do_not_flood_it() {
+    let mut scene = Scene::new();
+    let master = "208.64.200.65:27011";
+    for nth in 0..10_000_u32 {
+        let (server, at) = (anyone(nth), u64::from(nth) * 800);
+        scene.say(at, [&server, master], b"q", 110);
+        scene.say(
+            at + 50,
+            [master, &server],
+            &[b"\xFF\xFF\xFF\xFFs\n", &nth.to_le_bytes()[..]].concat(),
+            64,
+        );
+        let info = format!(
+            "0\n\\protocol\\7\\challenge\\{nth}\\players\\0\\max\\2\\bots\\0\\gamedir\\tf\\map\\cp\\password\\0\\os\\l\
+             \\lan\\0\\region\\255\\type\\d\\secure\\1\\version\\1.0.0.0\\product\\tf\n"
+        );
+        scene.say(at + 30_000, [&server, master], info.as_bytes(), 110);
+    }
+    scene.is_calm();
+}
+
+#[test]
+fn many_clients_behind_one_address_are_no_reflection() {
+    let mut scene = Scene::new();
+    for nth in 0..2_000_u32 {
+        let client = format!("84.22.10.9:{}", 40_000 + nth % 120);
+        scene.asks(u64::from(nth) * 9_000, &client, SERVER, nth.to_le_bytes(), 55);
+    }
+    scene.is_calm();
+}
+
+#[test]
+fn what_a_browser_gets_is_no_flood_where_what_it_asks_was_not_recorded() {
+    let mut scene = Scene::new();
+    for nth in 0..3_000_u32 {
+        let (server, at) = (anyone(nth), u64::from(nth) * 1_500);
+        let ends = [server.as_str(), "81.2.69.142:50123"];
+        scene.say(at, ends, &[b"\xFF\xFF\xFF\xFFA", &nth.to_le_bytes()[..]].concat(), 50);
+        scene.say(at + 40_000, ends, ANSWER, 50);
+    }
+    scene.is_calm();
+}
+
+/// Their sockets are forged, on another way.
+#[test]
+fn a_flood_in_the_names_of_players_is_one_and_no_player_is_named() {
+    for bytes in [&[9; 50][..], b"\xFF\xFF\xFF\xFFgetchallenge\n", INFO] {
+        let mut scene = Scene::new();
+        (0..24).for_each(|nth| {
+            scene.plays(20, &player(nth), 108 + (nth % 9) as u8);
+            scene.asks(
+                100_000 * u64::from(nth),
+                &player(nth),
+                SERVER,
+                [1, 2, 3, nth as u8],
+                108 + (nth % 9) as u8,
+            );
+        });
+        scene.flood(|nth| player(nth % 24), |_| SERVER.to_owned(), bytes, |_| 240);
+        let attack = only(scene.attacks());
+        is_near(&attack["packets"], 48_000.0);
+        assert_eq!(attack["sources"]["top"].as_array().map(Vec::len), Some(0), "{attack:#}");
+        let best = &attack["filters"][0];
+        assert!(number(&best["drops"]) > 0.98 && number(&best["collateral"]) < 0.001, "{best:#}");
+    }
+}
+
+/// Their hop limits are random: a few packets come as far as the client's own.
+#[test]
+fn clients_in_whose_names_others_flood_are_no_attackers() {
+    let mut scene = Scene::new();
+    for nth in 0..25_u32 {
+        for query in 0..4 {
+            let at = u64::from(nth) * 100_000 + query * 4_500_000;
+            scene.asks(at, &player(nth), SERVER, [1, 2, 3, nth as u8], 100 + (nth % 15) as u8);
+        }
+    }
+    let from = |nth: u32| format!("91.{}.7.9:{}", nth % 25, 1_024 + nth % 60_000);
+    scene.flood(
+        from,
+        |_| SERVER.to_owned(),
+        INFO,
+        |nth| 40 + (nth.wrapping_mul(2_654_435_761) >> 25) as u8,
+    );
+    let (_project, file) = Project::of_capture(scene.0.in_time().pcap());
+    let attack = only(attacks_of(Path::new(&file)));
+    assert_eq!(attack["forged"], "yes");
+    assert_eq!(attack["sources"]["top"].as_array().map(Vec::len), Some(0), "{attack:#}");
+    let filters = attack["filters"].as_array().unwrap();
+    assert!(filters.iter().all(|it| it["kind"] != "sources"), "{filters:#?}");
+    let folder = format!("{file}.reports");
+    let reporter = "Example <abuse@example.net>";
+    let said =
+        gamewire(["abuse", "--no-config", "--report", &folder, "--reporter", reporter, &file]);
+    assert!(said.err.contains("the sources are forged"), "{}", said.err);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn a_player_who_floods_from_another_port_is_told_from_his_game() {
+    let mut scene = Scene::new();
+    (0..20).for_each(|nth| scene.plays(20, &player(nth), 110));
+    scene.asks(0, &anyone(90_000), SERVER, [1; 4], 110);
+    scene.flood(|_| "91.3.7.9:50000".to_owned(), |_| SERVER.to_owned(), &[1; 200], |_| 110);
+    let attack = only(scene.attacks());
+    is_near(&attack["packets"], 48_000.0);
+    let best = &attack["filters"][0];
+    assert!(number(&best["drops"]) > 0.99 && number(&best["collateral"]) < 0.001, "{best:#}");
+}
+
+#[test]
+fn requests_or_other_packets_to_several_ports_or_hosts_are_one_flood() {
+    for bytes in [INFO, &[3; 80]] {
+        for is_network in [false, true] {
+            let server = |nth: u32| match is_network {
+                true => format!("23.17.34.{}:27015", 1 + nth % 60),
+                false => format!("23.17.34.51:{}", 27_015 + nth % 6),
+            };
+            let mut scene = Scene::new();
+            for nth in 0..60 {
+                scene.asks(
+                    u64::from(nth) * 10_000,
+                    &anyone(90_000 + nth),
+                    &server(nth),
+                    [1; 4],
+                    110,
+                );
+            }
+            scene.flood(anyone, server, bytes, |_| 244);
+            let attack = only(scene.attacks());
+            assert_eq!(attack["seat"], "flooded_server");
+            let targets = if is_network { 60 } else { 6 };
+            assert_eq!(attack["targets"].as_array().map(Vec::len), Some(targets), "{attack:#}");
+            is_near(&attack["packets"], 48_000.0);
+        }
+    }
+}
+
+#[test]
+fn more_pulses_than_are_named_count() {
+    let mut scene = Scene::new();
+    for pulse in 0..40_u64 {
+        for nth in 0..7_000_u64 {
+            let from = anyone((pulse * 7_000 + nth) as u32);
+            scene.say(pulse * 6_000_000 + nth * 142, [&from, SERVER], INFO, 244);
+        }
+    }
+    let attack = only(scene.attacks());
+    is_near(&attack["rate"]["mean"], 7_000.0);
+    assert!(number(&attack["rate"]["mean"]) <= number(&attack["rate"]["peak"]), "{attack:#}");
+    assert!(attack["end"].as_str().unwrap().contains("T00:03:5"), "{}", attack["end"]);
+}
+
+/// Nobody proved to be a client: one hop limit of all packets is none that many clients have.
+#[test]
+fn without_clients_what_few_can_have_in_common_comes_before_a_limit_for_all() {
+    let mut scene = Scene::new();
+    scene.flood(anyone, |_| SERVER.to_owned(), INFO, |_| 244);
+    let attack = only(scene.attacks());
+    assert_eq!(attack["filters"][0]["kind"], "hop_limit", "{attack:#}");
+}
+
+#[test]
+fn only_what_would_be_longer_with_a_challenge_lacks_one() {
+    for (bytes, kind) in
+        [(INFO, "missing_challenge"), (b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF", "length")]
+    {
+        let mut scene = Scene::new();
+        for nth in 0..100_u32 {
+            // Their challenges are known from before.
+            let (client, at) = (anyone(90_000 + nth), u64::from(nth) * 180_000);
+            scene.say(at, [SERVER, &client], b"\xFF\xFF\xFF\xFFA\x01\x02\x03\x04", 64);
+            if nth == 0 {
+                scene.asks(at + 1, &client, SERVER, [1, 2, 3, 4], 110);
+            }
+            scene.say(at + 50_000, [&client, SERVER], &[INFO, &[1, 2, 3, 4]].concat(), 110);
+            scene.say(at + 50_100, [SERVER, &client], ANSWER, 64);
+        }
+        scene.flood(anyone, |_| SERVER.to_owned(), bytes, |nth| 100 + (nth % 24) as u8);
+        let attack = only(scene.attacks());
+        let kinds = attack["filters"].as_array().unwrap().iter();
+        let kinds: String = kinds.filter_map(|it| it["kind"].as_str()).collect();
+        assert!(kinds.contains(kind), "{kinds}");
+        assert!(kind != "length" || !kinds.contains("missing_challenge"), "{kinds}");
+    }
+}
