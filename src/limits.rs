@@ -387,6 +387,11 @@ mod tests {
             "than they send, by group of hosts | 4,096 |",
         ),
         (
+            include_str!("abuse/phases.rs"),
+            "const RECENT: usize = 128;",
+            "until it is known whether an attack begins with them | 128 |",
+        ),
+        (
             include_str!("../dissectors/src/ledger/frequent.rs"),
             "const PLACES: usize = 128;",
             "whose responses are counted, by group of hosts | 128 |",

@@ -7,14 +7,15 @@ use dissectors::ledger::{Peers, asks_for_something, is_one_way, packet_name};
 
 use super::clients::Proof;
 use super::packet::SampledPacket;
-use super::target::{Target, TargetRoom};
+use super::phases::Phases;
+use super::target::TargetRoom;
 use crate::session::DatagramEvent;
 
 /// The packets of a game server's port that are no messages of its protocol.
 #[derive(Clone, Default)]
 pub(super) struct GamePort {
     /// Those toward it, without players'.
-    pub(super) target: Target,
+    pub(super) target: Phases,
     peers: Peers,
 }
 
@@ -28,7 +29,7 @@ impl GamePort {
         room: &mut TargetRoom,
     ) {
         if !self.peers.sends(to, &mut room.clients) {
-            self.target.sends(to.ip(), bytes, hop_limit, false);
+            self.target.current.sends(to.ip(), bytes, hop_limit, false);
         }
     }
 
@@ -46,9 +47,9 @@ impl GamePort {
         let asks = name.is_some() || asks_for_something(event.bytes);
         if !asks && let Some(before) = self.peers.gets(from, packet.hop_limit) {
             if before > 0 {
-                self.target.was_sent(&packet, packet_name(event.bytes), before.into());
+                self.target.current.was_sent(&packet, packet_name(event.bytes), before.into());
             }
-            let clients = &mut self.target.clients;
+            let clients = &mut self.target.current.clients;
             if !clients.has(packet.source) {
                 clients.begin(&packet, Proof::Plays, &mut room.clients);
             }
@@ -57,7 +58,7 @@ impl GamePort {
             return;
         }
         let what = (id, name.unwrap_or_else(|| packet_name(event.bytes)));
-        self.target.is_sent(what, to, event.bytes, &mut packet, room);
+        self.target.gets(what, to, event.bytes, &mut packet, room);
     }
 
     /// Whether there are players: it sends packets to some addresses.
@@ -67,6 +68,6 @@ impl GamePort {
 
     /// Whether this is more than a server without answers for it gets.
     pub(super) fn is_one_way(&self) -> bool {
-        is_one_way(self.target.kinds.iter().copied(), self.target.packets[1])
+        is_one_way(self.target.kinds(), self.target.packets()[1])
     }
 }

@@ -7,6 +7,7 @@ use dissectors::kit::{Set, Socket};
 use dissectors::ledger::is_one_way;
 
 use super::Abuse;
+use super::phases::Phases;
 use super::target::Target;
 
 /// Minimum number of ports, where none is flooded by itself.
@@ -40,10 +41,15 @@ impl Abuse {
             _ => {
                 let mut all = Target::default();
                 for at in &alone {
-                    self.ports.get(&Socket(*at)).into_iter().for_each(|port| all.add(&port.target));
+                    let port = self.ports.get(&Socket(*at));
+                    port.into_iter().for_each(|port| all.add(&port.target.of_attack(&self.room)));
                     match self.servers.get(&Socket(*at)) {
-                        Some(server) if ruled.contains(at) => all.add(server),
-                        Some(server) => all.has_players_of(server, self.thresholds().repeats),
+                        Some(server) if ruled.contains(at) => {
+                            all.add(&server.of_attack(&self.room));
+                        }
+                        Some(server) => server
+                            .each()
+                            .for_each(|it| all.has_players_of(it, self.thresholds().repeats)),
                         None => {}
                     }
                 }
@@ -61,7 +67,7 @@ impl Abuse {
         }
         let mut all = Target::default();
         targets.iter().flat_map(|at| self.one_way_to(*at)).for_each(|one| all.add(one));
-        let is_flood = all.timeline.most_unproven_within(self.flood_seconds())
+        let is_flood = all.timeline.most_unproven_within(self.room.flood_seconds)
             >= self.thresholds().flood()
             && is_one_way(all.kinds.iter().copied(), all.packets[1]);
         Some((targets, all)).filter(|_| is_flood)
@@ -70,9 +76,9 @@ impl Abuse {
     /// What comes to a port, and may be a part of a flood of several: requests, unless not all clients are known, and
     /// packets of other content, unless they may be players'.
     pub(super) fn one_way_to(&self, at: SocketAddr) -> impl Iterator<Item = &Target> {
-        let server = self.servers.get(&Socket(at)).filter(|server| !server.clients.is_cut);
+        let server = self.servers.get(&Socket(at)).filter(|it| !it.current.clients.is_cut);
         let port = self.ports.get(&Socket(at));
         let port = port.filter(|port| port.is_one_way() && !self.may_be_players(at, port));
-        server.into_iter().chain(port.map(|port| &port.target))
+        server.into_iter().chain(port.map(|port| &port.target)).flat_map(Phases::each)
     }
 }

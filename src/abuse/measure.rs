@@ -361,8 +361,12 @@ impl<'m> TrafficMeasure<'m> {
         let theirs = self.clients_of(self.target.prefix.bytes());
         let theirs = theirs.filter(|packet| narrow.iter().all(|it| is(packet, it)));
         let enough = 2.0 * theirs.count() as f64;
+        // Clients are those of all times.
+        let times = || self.clients.iter().map(|it| it.time);
+        let span = times().max().unwrap_or_default().since(times().min().unwrap_or_default());
+        let seconds = self.seconds.max(span as f64 / 1e9);
         // The burst size is the same number.
-        (enough / (self.seconds + 1.0)).max(1.0) as u32
+        (enough / (seconds + 1.0)).max(1.0) as u32
     }
 
     /// The share of the attack, and the number of real clients' packets, that a filter drops.

@@ -16,6 +16,7 @@ mod latest;
 mod measure;
 mod omitted;
 mod packet;
+mod phases;
 mod recent_exchanges;
 mod seen;
 mod senders;
@@ -35,6 +36,7 @@ use crate::session::{DatagramEvent, Datagrams, Event, Needs};
 
 use game_ports::GamePort;
 use packet::SampledPacket;
+use phases::Phases;
 use recent_exchanges::{Asking, RecentExchanges};
 use sources::RoomForSources;
 use target::{Target, TargetRoom, count};
@@ -51,6 +53,8 @@ pub use verdict::{Attack, Legitimate, SourcesOf};
 /// Bytes of memory per target, without its sources and packets.
 const BYTES_OF_TARGET: usize = 1 << 11;
 
+const _: () = assert!(size_of::<Phases>() + size_of::<Target>() <= BYTES_OF_TARGET);
+
 /// Bytes of memory per source, and per real client.
 const BYTES_OF_SOURCE: usize = 1 << 8;
 const BYTES_OF_CLIENT: usize = 1 << 7;
@@ -63,9 +67,15 @@ const BYTES_OF_SKETCHES: usize = 1 << 18;
 const BYTES_OF_NETWORK: usize = 1 << 7;
 const BYTES_OF_SPAN: usize = 1 << 5;
 
+/// A second with this part of the packets of a flood is a busy one, and with this many at least.
+const BUSY: u32 = 10;
+const FEWEST_BUSY: u32 = 10;
+
 /// Ports of services that are known to be misused for reflection, besides game servers.
 const SERVICES: [u16; 15] =
     [17, 19, 53, 111, 123, 137, 161, 389, 427, 520, 1900, 3283, 3702, 5353, 11211];
+
+const SECOND: i64 = 1_000_000_000;
 
 /// The settings.
 #[derive(Clone, Copy, Debug)]
@@ -99,13 +109,13 @@ pub struct Abuse {
     bytes: usize,
     identifier: Identifier,
     /// Servers that get requests.
-    servers: Map<Socket, Target>,
+    servers: Map<Socket, Phases>,
     /// Their packets that are no messages of their protocols.
     ports: Map<Socket, GamePort>,
     /// Ports that servers announce for players, with the servers' protocols; servers that join masters, or are listed.
     announced: Map<Socket, Option<Id>>,
     /// Masters that get joins and heartbeats.
-    masters: Map<Socket, Target>,
+    masters: Map<Socket, Phases>,
     /// Addresses that get responses without requests.
     victims: Map<IpAddr, Target>,
     /// Servers that got packets known to crash them.
@@ -126,7 +136,8 @@ pub struct Abuse {
 impl Abuse {
     /// A new one with this memory limit in bytes.
     pub fn new(bytes: usize, setting: AbuseSetting, identifier: Identifier) -> Abuse {
-        let AbuseThresholds { repeat_window: window, repeats, .. } = setting.ledger_settings.abuse;
+        let abuse = setting.ledger_settings.abuse;
+        let AbuseThresholds { repeat_window: window, repeats, .. } = abuse;
         Abuse {
             bytes,
             identifier,
@@ -154,6 +165,9 @@ impl Abuse {
                 lengths: setting.networks,
                 window,
                 repeats,
+                busy: (abuse.flood_rate / BUSY).max(FEWEST_BUSY),
+                flood: abuse.flood(),
+                flood_seconds: (abuse.flood_window / SECOND).max(1),
             },
             setting,
             senders: None,
@@ -195,7 +209,7 @@ impl Abuse {
 
     /// What was left out because of the memory limit.
     pub fn omitted(&self) -> Omitted {
-        let clients = self.servers.values().any(|target| target.clients.is_cut);
+        let clients = self.servers.values().any(|target| target.current.clients.is_cut);
         let servers = self.omitted.servers || self.loads.is_cut();
         Omitted { clients, servers, ..self.omitted }
     }
@@ -207,7 +221,7 @@ impl Abuse {
             Event::Icmp(error) => {
                 let [from, _] = error.ends;
                 if let Some(server) = self.servers.get_mut(&Socket(from)) {
-                    server.unreachable += 1;
+                    server.current.unreachable += 1;
                 }
             }
             _ => {}
@@ -221,7 +235,7 @@ impl Abuse {
         if let Some(victim) = self.victim(from.ip()) {
             victim.is_heard = true;
         }
-        let spoken = |end: SocketAddr| self.servers.get(&Socket(end))?.protocol;
+        let spoken = |end: SocketAddr| self.servers.get(&Socket(end))?.current.protocol;
         let known = spoken(to).or_else(|| spoken(from));
         let protocol = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
         let outline = protocol.and_then(|id| Some((id, id.outline(event.bytes)?)));
@@ -276,8 +290,8 @@ impl Abuse {
         let is_cut = &mut self.omitted.servers;
         let Some(master) = entry(&mut self.masters, Socket(to), self.most, is_cut) else { return };
         let what = (Some(id), outline.message.label);
-        master.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
-        shows(master, &packet, proof, asking, &mut self.room, |_| {});
+        master.gets(what, to, event.bytes, &mut packet, &mut self.room);
+        shows(&mut master.current, &packet, proof, asking, &mut self.room, |_| {});
     }
 
     /// A master challenges a server that joins.
@@ -287,7 +301,12 @@ impl Abuse {
         exchange.into_iter().for_each(|it| it.responds(outline));
         if let Some(master) = self.masters.get_mut(&Socket(headers.from)) {
             let is_challenge = outline.challenge.is_some();
-            master.sends(headers.to.ip(), headers.length.into(), headers.hop_limit, is_challenge);
+            master.current.sends(
+                headers.to.ip(),
+                headers.length.into(),
+                headers.hop_limit,
+                is_challenge,
+            );
         }
     }
 
@@ -320,7 +339,7 @@ impl Abuse {
             return false;
         }
         let targets = [self.servers.get(&Socket(to)), self.masters.get(&Socket(to))];
-        let protocols = targets.into_iter().flatten().filter_map(|target| target.protocol);
+        let protocols = targets.into_iter().flatten().filter_map(|target| target.current.protocol);
         let announced = self.announced.get(&Socket(to)).copied().flatten();
         let id = protocols.chain(announced).next();
         if name.is_none() && asks_for_something(event.bytes) {
@@ -360,9 +379,10 @@ impl Abuse {
         let is_cut = &mut self.omitted.servers;
         let Some(server) = entry(&mut self.servers, Socket(to), self.most, is_cut) else { return };
         self.loads.asks(group(to), label, &event.payload());
-        server.costly += u64::from(outline.is_costly);
+        packet.is_costly = outline.is_costly;
+        server.gets((Some(id), label), to, event.bytes, &mut packet, &mut self.room);
+        let server = &mut server.current;
         server.lists += u64::from(outline.message.purpose == Purpose::ListRequest);
-        server.is_sent((Some(id), label), to, event.bytes, &mut packet, &mut self.room);
         if let Some(senders) = &mut self.senders {
             senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));
         }
@@ -385,13 +405,14 @@ impl Abuse {
             self.asked_for(to.ip(), None);
             if let Some(port) = self.ports.get_mut(&Socket(from)) {
                 let bytes = headers.length.into();
-                port.target.sends(to.ip(), bytes, headers.hop_limit, is_challenge);
+                port.target.current.sends(to.ip(), bytes, headers.hop_limit, is_challenge);
             }
             return;
         }
         let is_unchallenged = !is_challenge && exchange.is_unchallenged(to.port());
         let (what, length) = (exchange.what, exchange.length);
-        if exchange.is_answered() && is_unchallenged && !what.is_empty() {
+        let reflects = exchange.is_answered() && is_unchallenged && !what.is_empty();
+        if reflects {
             self.loads.reflects(group(from), what, length, &event.payload());
         }
         if let Some(port) = outline.game_port.filter(|port| *port != from.port()) {
@@ -402,7 +423,12 @@ impl Abuse {
         }
         self.asked_for(to.ip(), None);
         if let Some(server) = self.servers.get_mut(&Socket(from)) {
-            server.sends(to.ip(), headers.length.into(), headers.hop_limit, is_challenge);
+            let bytes = headers.length.into();
+            let to = server.current.sends(to.ip(), bytes, headers.hop_limit, is_challenge);
+            let drawn = to.filter(|_| reflects);
+            drawn
+                .into_iter()
+                .for_each(|source| source.answers.see(headers.time, bytes, self.room.window));
         }
     }
 
@@ -521,12 +547,12 @@ fn group(server: SocketAddr) -> usize {
 const OTHER: &str = "response of another service";
 
 /// The target at an address, a new one if there is room.
-fn entry<'m, K: Copy + Eq + std::hash::Hash>(
-    targets: &'m mut Map<K, Target>,
+fn entry<'m, K: Copy + Eq + std::hash::Hash, T: Default>(
+    targets: &'m mut Map<K, T>,
     key: K,
     most: usize,
     is_cut: &mut bool,
-) -> Option<&'m mut Target> {
+) -> Option<&'m mut T> {
     if targets.len() >= most && !targets.contains_key(&key) {
         *is_cut = true;
         return None;

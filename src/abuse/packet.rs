@@ -25,6 +25,8 @@ pub(super) struct SampledPacket {
     pub(super) identification: Option<u16>,
     /// It has a challenge, returned or invented.
     pub(super) has_challenge: bool,
+    /// It asks for what takes more work to answer.
+    pub(super) is_costly: bool,
     /// The limits of a network that would have dropped it, a bit each.
     pub(super) over_network: u8,
     held: u8,
@@ -46,6 +48,7 @@ impl SampledPacket {
             tags: headers.tags,
             identification: headers.identification,
             has_challenge,
+            is_costly: false,
             over_network: 0,
             held: held as u8,
             head,
@@ -109,6 +112,14 @@ impl Sample {
         self.seen += other.seen;
     }
 
+    /// Adds packets of the same target to it, and keeps no more than before.
+    pub(super) fn continues(&mut self, other: &Sample) {
+        self.add(other);
+        if self.kept.len() > MOST {
+            self.kept = self.thinned(self.seen as f64 / MOST as f64);
+        }
+    }
+
     /// So many of the packets, evenly chosen, that each stands for this many.
     fn thinned(&self, each: f64) -> Vec<SampledPacket> {
         let kept = self.kept.len();
@@ -126,24 +137,33 @@ pub(super) fn commonest<T: Ord + Copy>(all: impl Iterator<Item = T>) -> Option<(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sample_is_all_while_there_are_few_and_fair_from_then_on() {
-        let packet = |n: u32| SampledPacket {
-            time: Time(n.into()),
-            source: IpAddr::from(n.to_be_bytes()),
+impl SampledPacket {
+    /// A packet of 25 bytes of a source.
+    pub(super) fn example(source: u32, time: Time) -> SampledPacket {
+        SampledPacket {
+            time,
+            source: IpAddr::from(source.to_be_bytes()),
             port: 1,
             length: 25,
             hop_limit: 64,
             tags: LinkTags::default(),
             identification: None,
             has_challenge: false,
+            is_costly: false,
             over_network: 0,
             held: 0,
             head: [0; HEAD],
-        };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_all_while_there_are_few_and_fair_from_then_on() {
+        let packet = |n: u32| SampledPacket::example(n, Time(n.into()));
         let (mut sample, mut room) = (Sample::default(), 1 << 20);
         (0..MOST as u32).for_each(|n| sample.see(&packet(n), &mut room));
         assert!(sample.packets().iter().map(|it| it.time.0).eq(0..MOST as i64));

@@ -41,7 +41,7 @@ impl Abuse {
         let masters = self.masters.iter().map(|(at, target)| proven(target, at.0));
         let victims = self.victims.iter();
         let victims = victims.map(|(host, target)| {
-            (self.most_of_flood(target), SocketAddr::new(*host, target.port), None)
+            (self.most_of_victim(target), SocketAddr::new(*host, target.port), None)
         });
         let rates = servers.chain(ports).chain(masters).chain(victims);
         let highest = rates.max_by_key(|(most, at, _)| (*most, Reverse(*at)));

@@ -65,6 +65,50 @@ impl Sketches {
     }
 }
 
+/// The responses to a source that needed no challenge, in the current window.
+#[derive(Clone, Copy, Default)]
+pub(super) struct PlainAnswers {
+    /// The second in which the window began.
+    second: i32,
+    /// How many there are, and how many there were in the window before.
+    pub(super) times: u32,
+    before: u32,
+    pub(super) bytes: u32,
+}
+
+impl PlainAnswers {
+    /// One more, of this many bytes. `window`: its length.
+    pub(super) fn see(&mut self, time: Time, bytes: u64, window: i64) {
+        let since = self.since(time);
+        if since >= window {
+            let before = if since < window.saturating_mul(2) { self.times } else { 0 };
+            *self = PlainAnswers { second: second_of(time), before, ..PlainAnswers::default() };
+        }
+        self.times = self.times.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes.try_into().unwrap_or(u32::MAX));
+    }
+
+    /// Whether a source that asks now is answered as often within the window as clients are not.
+    pub(super) fn are_many(&self, now: Time, window: i64, repeats: u32) -> bool {
+        let most = self.times.max(self.before).saturating_add(1);
+        most >= repeats && self.since(now) < window.saturating_mul(2)
+    }
+
+    /// When the window began.
+    pub(super) fn begin(&self, now: Time) -> Time {
+        Time(now.0.div_euclid(SECOND).saturating_mul(SECOND).saturating_sub(self.since(now)))
+    }
+
+    fn since(&self, now: Time) -> i64 {
+        i64::from(second_of(now).wrapping_sub(self.second)).max(0) * SECOND
+    }
+}
+
+/// Seconds, which are compared with others of the same capture.
+fn second_of(time: Time) -> i32 {
+    time.0.div_euclid(SECOND) as i32
+}
+
 /// The behaviour of one source.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TrafficSource {
@@ -74,6 +118,7 @@ pub(super) struct TrafficSource {
     pub(super) responses: u32,
     /// It was challenged.
     pub(super) challenged: bool,
+    pub(super) answers: PlainAnswers,
     /// The minimum and maximum number of routers that its packets have passed.
     hops: [u8; 2],
     /// The number of seconds in which it sent something, and the latest of them.
@@ -91,7 +136,7 @@ impl TrafficSource {
         let hops = distance(hop_limit);
         let [least, greatest] = if self.packets == 0 { [hops; 2] } else { self.hops };
         self.hops = [least.min(hops), greatest.max(hops)];
-        let second = (time.0.div_euclid(SECOND)) as i32;
+        let second = second_of(time);
         if self.packets == 0 || self.second != second {
             (self.second, self.seconds) = (second, self.seconds.saturating_add(1));
         }
@@ -192,6 +237,11 @@ impl Sources {
         let source = self.kept.entry(source).or_default();
         source.packets = source.packets.saturating_add(packets.try_into().unwrap_or(u32::MAX));
         source.seconds = source.seconds.max(1);
+    }
+
+    /// How many are kept, and whether there are sketches of the others.
+    pub(super) fn room(&self) -> [usize; 2] {
+        [self.kept.len(), self.sketches.is_some().into()]
     }
 
     /// The entry of a known source.
@@ -309,6 +359,7 @@ impl Sources {
             mine.responses = mine.responses.saturating_add(source.responses);
             mine.challenged |= source.challenged;
             mine.seconds = mine.seconds.max(source.seconds);
+            mine.answers = source.answers;
             mine.limits.add(&source.limits);
         }
         // They are counted in the room of their targets.

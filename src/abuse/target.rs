@@ -8,7 +8,7 @@ use dissectors::kit::{Map, Time};
 use super::clients::{Clients, Proof};
 use super::filters::{Bucket, OF_NETWORK, Prefix};
 use super::packet::{Sample, SampledPacket};
-use super::sources::{RoomForSources, Sources, TrafficSource, network};
+use super::sources::{PlainAnswers, RoomForSources, Sources, TrafficSource, network};
 use super::timeline::Timeline;
 use crate::session::LinkTags;
 
@@ -84,6 +84,36 @@ pub(super) struct TargetRoom {
     /// The window in which requests of a source are counted, and how often a client may ask within it.
     pub(super) window: i64,
     pub(super) repeats: u32,
+    /// The number of packets in a second that make it a busy one.
+    pub(super) busy: u32,
+    /// The number of packets of a flood, and the seconds of its window.
+    pub(super) flood: u64,
+    pub(super) flood_seconds: i64,
+}
+
+impl TargetRoom {
+    /// The room that the traffic of a target takes, without its clients.
+    fn of(target: &Target) -> [usize; 5] {
+        let [entries, sketches] = target.sources.room();
+        let packets = target.sample.packets().len();
+        [entries, sketches, packets, target.networks.all.len(), target.timeline.room()]
+    }
+
+    fn each(&mut self) -> [&mut usize; 5] {
+        let RoomForSources { entries, sketches } = &mut self.sources;
+        [entries, sketches, &mut self.packets, &mut self.networks, &mut self.spans]
+    }
+
+    /// The room of this traffic is free again.
+    pub(super) fn gets_back(&mut self, target: &Target) {
+        self.each().into_iter().zip(TargetRoom::of(target)).for_each(|(room, free)| *room += free);
+    }
+
+    /// This traffic takes room.
+    pub(super) fn is_taken_by(&mut self, target: &Target) {
+        let each = self.each().into_iter().zip(TargetRoom::of(target));
+        each.for_each(|(room, taken)| *room = room.saturating_sub(taken));
+    }
 }
 
 /// Hop limits of packets.
@@ -103,6 +133,12 @@ impl HopLimitKinds {
             32 | 64 | 128 | 255 => self.fresh = true,
             _ => self.routed = true,
         }
+    }
+
+    /// Adds those of other packets.
+    pub(super) fn add(&mut self, other: HopLimitKinds) {
+        self.fresh |= other.fresh;
+        self.routed |= other.routed;
     }
 
     /// All have passed routers.
@@ -178,10 +214,21 @@ impl Networks {
         }
         bits
     }
+
+    /// The same networks at later times.
+    fn continues(&mut self, later: &Networks) {
+        self.all.extend(&later.all);
+        self.over.iter_mut().zip(later.over).for_each(|(mine, more)| *mine += more);
+        self.is_cut |= later.is_cut || self.all.len() > NETWORKS;
+        if self.is_cut {
+            self.all = Map::default();
+        }
+    }
 }
 
 impl Target {
-    /// A packet was sent to it, of this kind. The packet gets what only its target shows.
+    /// A packet was sent to it, of this kind. The packet gets what only its target shows. Returns the responses to its
+    /// source so far that needed no challenge, if known.
     pub(super) fn is_sent(
         &mut self,
         what: (Option<Id>, &'static str),
@@ -189,10 +236,11 @@ impl Target {
         bytes: &[u8],
         packet: &mut SampledPacket,
         room: &mut TargetRoom,
-    ) {
+    ) -> Option<PlainAnswers> {
         let (id, label) = what;
         let time = packet.time;
         self.protocol = self.protocol.or(id);
+        self.costly += u64::from(packet.is_costly);
         self.of_itself += u64::from(packet.source == to.ip() && packet.port == to.port());
         self.port = to.port();
         self.packets[0] += 1;
@@ -215,9 +263,9 @@ impl Target {
         packet.over_network =
             self.networks.see(packet.source, time, room.lengths, &mut room.networks);
         self.sample.see(packet, &mut room.packets);
-        if let Some(source) = self.sources.sends(packet.source, &mut room.sources) {
-            source.sends(time, packet.hop_limit);
-        }
+        let source = self.sources.sends(packet.source, &mut room.sources)?;
+        source.sends(time, packet.hop_limit);
+        Some(source.answers)
     }
 
     /// So many earlier packets of a source are no part of the attack: they are of this kind, and about as long as this one.
@@ -225,6 +273,7 @@ impl Target {
         let bytes = times * u64::from(packet.length);
         self.packets[0] = self.packets[0].saturating_sub(times);
         self.bytes[0] = self.bytes[0].saturating_sub(bytes);
+        self.costly = self.costly.saturating_sub(times * u64::from(packet.is_costly));
         let kind = self.kinds.iter_mut().find(|(name, _)| *name == label);
         kind.into_iter().for_each(|(_, count)| *count = count.saturating_sub(times));
         self.timeline.take_back(packet.time, [times, bytes]);
@@ -233,14 +282,30 @@ impl Target {
         }
     }
 
-    /// It sends a packet of this many bytes to a source.
-    pub(super) fn sends(&mut self, to: IpAddr, bytes: u64, hop_limit: u8, is_challenge: bool) {
+    /// It sends a packet of this many bytes to a source. Returns this, if it is known.
+    pub(super) fn sends(
+        &mut self,
+        to: IpAddr,
+        bytes: u64,
+        hop_limit: u8,
+        is_challenge: bool,
+    ) -> Option<&mut TrafficSource> {
         self.packets[1] += 1;
         self.bytes[1] += bytes;
         self.hops[1].see(hop_limit);
-        if let Some(source) = self.sources.known(to) {
-            source.challenged |= is_challenge;
-            source.responses = source.responses.saturating_add(u32::from(!is_challenge));
+        let source = self.sources.known(to)?;
+        source.challenged |= is_challenge;
+        source.responses = source.responses.saturating_add(u32::from(!is_challenge));
+        Some(source)
+    }
+
+    /// So many of its responses, of so many bytes, are another's.
+    pub(super) fn gives_responses(&mut self, other: &mut Target, [packets, bytes]: [u64; 2]) {
+        for (mine, theirs, given) in [
+            (&mut self.packets[1], &mut other.packets[1], packets),
+            (&mut self.bytes[1], &mut other.bytes[1], bytes),
+        ] {
+            (*mine, *theirs) = (mine.saturating_sub(given), *theirs + given);
         }
     }
 
@@ -256,12 +321,27 @@ impl Target {
             };
             client.proof == Proof::Plays || !sources.known(source).is_some_and(floods)
         });
-        self.hops[1].fresh |= server.hops[1].fresh;
-        self.hops[1].routed |= server.hops[1].routed;
+        self.hops[1].add(server.hops[1]);
+    }
+
+    /// Adds its own traffic of later times. `spans`: how many more its timeline may have.
+    pub(super) fn continues(&mut self, later: &Target, spans: &mut usize) {
+        self.add_counts(later);
+        self.networks.continues(&later.networks);
+        self.timeline.add_within(&later.timeline, spans);
+        self.sample.continues(&later.sample);
     }
 
     /// Adds another target of the same attack.
     pub(super) fn add(&mut self, other: &Target) {
+        self.add_counts(other);
+        self.timeline.add(&other.timeline);
+        self.sample.add(&other.sample);
+        // A network's limit applies to all targets together, which was not measured.
+        self.networks.is_cut = true;
+    }
+
+    fn add_counts(&mut self, other: &Target) {
         self.protocol = self.protocol.or(other.protocol);
         other.kinds.iter().for_each(|(name, times)| count(&mut self.kinds, name, *times));
         other.others.iter().for_each(|(port, times)| count(&mut self.others, *port, *times));
@@ -271,17 +351,12 @@ impl Target {
         for side in [0, 1] {
             self.packets[side] += other.packets[side];
             self.bytes[side] += other.bytes[side];
-            self.hops[side].fresh |= other.hops[side].fresh;
-            self.hops[side].routed |= other.hops[side].routed;
+            self.hops[side].add(other.hops[side]);
         }
         let spans = self.span.into_iter().chain(other.span);
         self.span = spans.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
-        self.timeline.add(&other.timeline);
         self.sources.add(&other.sources);
         self.clients.add(&other.clients);
-        self.sample.add(&other.sample);
-        // A network's limit applies to all targets together, which was not measured.
-        self.networks.is_cut = true;
         self.prefix.add(&other.prefix);
         other.tags.iter().for_each(|tags| self.is_tagged(*tags));
         self.ids.pairs += other.ids.pairs;

@@ -3,7 +3,7 @@
 use dissectors::kit::Time;
 
 /// Maximum number of spans: with more, pairs of them are merged.
-const MOST: usize = 1 << 11;
+pub(super) const MOST: usize = 1 << 11;
 
 /// Maximum length of a span in seconds.
 const LONGEST: i64 = 1 << 33;
@@ -12,7 +12,7 @@ const LONGEST: i64 = 1 << 33;
 const COLUMNS: usize = 40;
 
 /// A shorter pause, in seconds, does not end an attack.
-const PAUSE: i64 = 3;
+pub(super) const PAUSE: i64 = 3;
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -126,17 +126,31 @@ impl Timeline {
         (self.first, self.step, self.counts) = (self.first.div_euclid(2), self.step * 2, counts);
     }
 
+    /// The room that it takes: the first span takes none.
+    pub(super) fn room(&self) -> usize {
+        self.counts.len().saturating_sub(1)
+    }
+
     /// Adds the packets of another target.
     pub(super) fn add(&mut self, other: &Timeline) {
+        self.add_within(other, &mut MOST.clone());
+    }
+
+    /// Adds other packets. `room`: how many spans may be added.
+    pub(super) fn add_within(&mut self, other: &Timeline, room: &mut usize) {
         let begins = |timeline: &Timeline| timeline.first.saturating_mul(timeline.step);
-        if self.step > 0 && other.step > 0 && begins(other) < begins(self) {
+        if other.step > 0 && (self.step == 0 || begins(other) < begins(self)) {
             let mine = std::mem::replace(self, other.clone());
-            return self.add(&mine);
+            return self.add_within(&mine, room);
+        }
+        // What came in a long span did not come at once.
+        while self.step < other.step {
+            self.halve(room);
         }
         // The indices of spans may have changed.
         self.latest = (i64::MIN, 0);
         for (at, counts) in (other.first..).zip(&other.counts) {
-            self.add_at(at.saturating_mul(other.step), *counts, &mut MOST.clone());
+            self.add_at(at.saturating_mul(other.step), *counts, room);
         }
     }
 
@@ -291,6 +305,20 @@ mod tests {
         timeline.take_back(Time(2 * SECOND), [9, 9]);
         timeline.take_back(Time(-SECOND), [9, 9]);
         assert_eq!((packets(&timeline), timeline.peak()), (4, [1.0, 25.0]));
+    }
+
+    /// A timeline of longer spans is no burst in one of shorter ones.
+    #[test]
+    fn spans_of_different_lengths_are_added_as_long_ones() {
+        let (mut long, mut short) = (Timeline::default(), Timeline::default());
+        (1..=86_400).for_each(|second| long.see(Time(second * SECOND), 25, &mut 10_000));
+        (0..9).for_each(|second| short.see(Time(second * SECOND), 25, &mut 10_000));
+        let mut none = Timeline::default();
+        none.add(&long);
+        short.add(&long);
+        assert_eq!((none.step, none.peak()[0]), (64, 1.0));
+        assert_eq!((short.step, packets(&short)), (64, 86_409));
+        assert!(short.peak()[0] < 2.0, "{:?}", short.peak());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::filters::FirewallFilter;
 use super::forged::{Forged, ForgeryInput, forged_requests};
 use super::game_ports::GamePort;
 use super::measure::{AttackTarget, TrafficMeasure, is_harmless};
+use super::phases::Phases;
 use super::sources::network;
 use super::target::{Target, share};
 use super::timeline::Timeline;
@@ -204,14 +205,17 @@ impl Abuse {
         let masters = masters.filter(|(Socket(at), _)| !within.contains(at));
         let masters = masters.filter(|(_, target)| self.is_master_flooded(target));
         attacks.extend(masters.filter_map(|(Socket(at), target)| {
-            self.attack(AttackedPlace::of(AttackKind::FloodedMaster, None, *at, target))
+            let target = target.of_attack(&self.room);
+            self.attack(AttackedPlace::of(AttackKind::FloodedMaster, None, *at, &target))
         }));
         attacks.extend(self.attacks_by_requests(&ruled, &within));
         attacks.extend(self.attacks_by_responses());
         let crashed = self.crashed.iter();
         let crashed = crashed.filter(|(at, _)| {
             let port = self.ports.get(&Socket(**at)).filter(|port| self.is_flooded(**at, port));
-            port.is_none_or(|port| !self.is_of_crashes(**at, &port.target))
+            port.is_none_or(|port| {
+                !self.is_of_crashes(**at, port.target.of_attack(&self.room).packets[0])
+            })
         });
         attacks.extend(crashed.filter_map(|(at, target)| {
             self.attack(AttackedPlace::of(AttackKind::CrashAttempt, None, *at, target))
@@ -251,24 +255,27 @@ impl Abuse {
         let alone = self.ports.iter().filter(|(Socket(at), _)| !within.contains(at));
         let alone: Vec<_> = alone.filter(|(at, port)| self.is_flooded(at.0, port)).collect();
         let attacks = alone.into_iter().filter_map(|(Socket(at), port)| {
-            let mut all = port.target.clone();
+            let mut all = port.target.of_attack(&self.room).into_owned();
             let (server, master) = (self.servers.get(&Socket(*at)), self.masters.get(&Socket(*at)));
             let repeats = self.thresholds().repeats;
             // Requests beside it are of the same attack, and so are joins.
-            let is_joined = |it: &&Target| self.is_master_flooded(it);
+            let is_joined = |it: &&Phases| self.is_master_flooded(it);
             for (target, is_flooded) in
                 [(server, flooded.contains(at)), (master, master.as_ref().is_some_and(is_joined))]
             {
                 match target {
-                    Some(target) if is_flooded => all.add(target),
-                    Some(target) => all.has_players_of(target, repeats),
+                    Some(target) if is_flooded => all.add(&target.of_attack(&self.room)),
+                    Some(target) => {
+                        target.each().for_each(|it| all.has_players_of(it, repeats));
+                    }
                     None => {}
                 }
             }
             within.insert(*at);
             let (kind, also) = kind_of(&all, self.is_master(*at), [true, false]);
-            let also =
-                also.or_else(|| self.is_of_crashes(*at, &all).then_some(AttackKind::CrashAttempt));
+            let also = also.or_else(|| {
+                self.is_of_crashes(*at, all.packets[0]).then_some(AttackKind::CrashAttempt)
+            });
             self.attack(AttackedPlace::of(kind, also, *at, &all))
         });
         attacks.collect()
@@ -285,21 +292,23 @@ impl Abuse {
             if is == [false; 2] || within.contains(at) || self.unproven(target) < CHECKED_FROM {
                 return None;
             }
-            Some((*at, target, kind_of(target, self.is_master(*at), is)))
+            let target = target.of_attack(&self.room);
+            let kinds = kind_of(&target, self.is_master(*at), is);
+            Some((*at, target, kinds))
         });
         let ruled = Vec::from_iter(ruled);
         let through = ruled
             .iter()
             .filter(|(.., kinds)| *kinds == (AttackKind::Transit, Some(AttackKind::Reflector)));
-        let across = victims_of(through.map(|(at, target, _)| (*at, *target)));
+        let across = victims_of(through.map(|(at, target, _)| (*at, &**target)));
         let means: Set<SocketAddr> = across.iter().flat_map(|it| it.servers.clone()).collect();
-        let alone = ruled.into_iter().filter(|(at, ..)| !means.contains(at));
+        let alone = ruled.iter().filter(|(at, ..)| !means.contains(at));
         let repeats = self.thresholds().repeats;
         let alone = alone.filter_map(|(at, target, (kind, also))| {
-            let mut all = target.clone();
-            let port = self.ports.get(&Socket(at));
-            port.into_iter().for_each(|port| all.has_players_of(&port.target, repeats));
-            self.attack(AttackedPlace::of(kind, also, at, &all))
+            let mut all = Target::clone(target);
+            let ports = self.ports.get(&Socket(*at)).into_iter().flat_map(|it| it.target.each());
+            ports.for_each(|it| all.has_players_of(it, repeats));
+            self.attack(AttackedPlace::of(*kind, *also, *at, &all))
         });
         let across = across.iter().filter_map(|AcrossLink { at, target, .. }| {
             let (kind, also) = (AttackKind::Transit, Some(AttackKind::Reflector));
@@ -340,9 +349,10 @@ impl Abuse {
     /// Whether a port is a master's: more servers register and more lists are requested there than it is asked
     /// otherwise.
     fn is_master(&self, at: SocketAddr) -> bool {
-        let joins = self.masters.get(&Socket(at)).map_or(0, |master| master.packets[0]);
+        let joins = self.masters.get(&Socket(at)).map_or(0, |master| master.packets()[0]);
         let asked = self.servers.get(&Socket(at));
-        let [lists, all] = asked.map_or([0; 2], |server| [server.lists, server.packets[0]]);
+        let all = asked.map_or(0, |server| server.packets()[0]);
+        let lists: u64 = asked.into_iter().flat_map(Phases::each).map(|it| it.lists).sum();
         joins + lists > all.saturating_sub(lists)
     }
 
@@ -356,7 +366,8 @@ impl Abuse {
         {
             let (code, seen) = (breach.rule.code, breach.basis.seen);
             let is_attack = || breach.attack.is_some_and(|attack| attack.suffers.is_some());
-            let is_whole = |at| self.servers.get(&Socket(at)).is_some_and(|it| !it.clients.is_cut);
+            let is_whole =
+                |at| self.servers.get(&Socket(at)).is_some_and(|it| !it.current.clients.is_cut);
             match breach.speaker {
                 Role::Client if code == SEC006.code && is_attack() && is_whole(seen.to) => {
                     ruled[0].insert(seen.to);
@@ -369,10 +380,10 @@ impl Abuse {
     }
 
     /// Requests to a server from sources that are not known to be clients.
-    fn unproven(&self, target: &Target) -> u64 {
-        let clients = target.clients.which(true, self.thresholds().repeats);
+    fn unproven(&self, target: &Phases) -> u64 {
+        let clients = target.current.clients.which(true, self.thresholds().repeats);
         let theirs: u64 = clients.map(|(_, client)| client.packets).sum();
-        target.packets[0].saturating_sub(theirs)
+        target.packets()[0].saturating_sub(theirs)
     }
 
     /// Whether packets of any content flood a game server's port.
@@ -387,34 +398,38 @@ impl Abuse {
 
     /// Whether the packets toward a game server's port may be players', because nothing that it sends was recorded.
     pub(super) fn may_be_players(&self, at: SocketAddr, port: &GamePort) -> bool {
-        let target = &port.target;
-        let responds = self.servers.get(&Socket(at)).is_some_and(|server| server.packets[1] > 0);
-        let is_heard = responds || target.packets[1] > 0 || port.has_players();
+        let sends = |target: &Phases| target.packets()[1] > 0;
+        if self.servers.get(&Socket(at)).is_some_and(sends)
+            || sends(&port.target)
+            || port.has_players()
+        {
+            return false;
+        }
         let seconds = self.thresholds().flood_window as f64 / SECOND as f64;
-        let rate = self.most_of_flood(target) as f64 / seconds;
-        let kinds = target.kinds.iter().copied();
-        !is_heard && may_be_players(kinds, rate, target.sources.count_all())
+        let rate = self.most_of_flood(&port.target) as f64 / seconds;
+        may_be_players(port.target.kinds(), rate, port.target.sources().count_all())
     }
 
     /// Whether a flood consists of packets known to crash servers, for the most part.
-    fn is_of_crashes(&self, at: SocketAddr, flood: &Target) -> bool {
+    fn is_of_crashes(&self, at: SocketAddr, packets: u64) -> bool {
         let crashes = self.crashed.get(&at).map_or(0, |target| target.packets[0]);
-        crashes.saturating_mul(2) > flood.packets[0]
+        crashes.saturating_mul(2) > packets
     }
 
     /// Whether joins and heartbeats flood a master: servers that return its challenges are its clients.
-    fn is_master_flooded(&self, target: &Target) -> bool {
-        let most = target.timeline.most_unproven_within(self.flood_seconds());
-        most >= self.thresholds().flood() && !target.clients.is_cut
+    fn is_master_flooded(&self, target: &Phases) -> bool {
+        let most = target.most_unproven_within(self.room.flood_seconds);
+        most >= self.thresholds().flood() && !target.current.clients.is_cut
     }
 
-    pub(super) fn most_of_flood(&self, target: &Target) -> u64 {
-        target.timeline.most_within(self.flood_seconds())
+    /// The most packets to a server or a master within the window of a flood.
+    pub(super) fn most_of_flood(&self, target: &Phases) -> u64 {
+        target.most_within(self.room.flood_seconds)
     }
 
-    /// The window of a flood.
-    pub(super) fn flood_seconds(&self) -> i64 {
-        (self.thresholds().flood_window / SECOND).max(1)
+    /// The same for an address that gets responses.
+    pub(super) fn most_of_victim(&self, target: &Target) -> u64 {
+        target.timeline.most_within(self.room.flood_seconds)
     }
 
     /// Whether an address got many responses. Those of other services must make a flood, because
@@ -422,7 +437,7 @@ impl Abuse {
     fn is_victim(&self, target: &Target) -> bool {
         let is_ours = self.gets_many(target) && !self.may_have_asked(target);
         let is_of_others = !target.others.is_empty() || !self.may_have_asked(target);
-        is_ours || is_of_others && self.most_of_flood(target) >= self.thresholds().flood()
+        is_ours || is_of_others && self.most_of_victim(target) >= self.thresholds().flood()
     }
 
     /// Whether an address got many responses of game servers.
@@ -456,7 +471,7 @@ impl Abuse {
         networks.retain(|_, hosts| hosts.len() >= HOSTS);
         let carpets = networks.into_iter().filter_map(|(at, hosts)| {
             let mut timeline = Timeline::default();
-            let most = |it: &Timeline| it.most_unproven_within(self.flood_seconds());
+            let most = |it: &Timeline| it.most_unproven_within(self.room.flood_seconds);
             let mut largest = 0;
             for target in hosts.iter().flat_map(|host| self.one_way_to(*host)) {
                 timeline.add(&target.timeline);
@@ -507,7 +522,7 @@ impl Abuse {
         let mut other_services = target.others.clone();
         other_services.sort_by_key(|(port, count)| (Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
-        let mean = packets[0] as f64 / seconds;
+        let [mean, mean_bytes] = [packets[0], bytes[0]].map(|count| count as f64 / seconds);
         let ports = || targets.iter().map(SocketAddr::port);
         let ports = ports().min().unwrap_or(at.port())..=ports().max().unwrap_or(at.port());
         targets.truncate(TARGETS);
@@ -540,8 +555,8 @@ impl Abuse {
             bytes: bytes[0],
             responses: [packets[1], bytes[1]],
             rate: [mean, peak.max(mean)],
-            bits: [bytes[0] as f64, peak_bytes * seconds, bytes[1] as f64]
-                .map(|bytes| 8.0 * bytes / seconds),
+            bits: [mean_bytes, peak_bytes.max(mean_bytes), bytes[1] as f64 / seconds]
+                .map(|bytes| 8.0 * bytes),
             sparkline: timeline.sparkline(),
             kinds,
             costly: target.costly,
@@ -563,7 +578,7 @@ impl Abuse {
         let repeats = self.thresholds().repeats;
         let others = self.servers.iter();
         let others = others.filter(|(Socket(it), _)| it.ip() == at.ip() && it.port() != at.port());
-        let clients = others.flat_map(|(_, target)| target.clients.which(true, repeats));
+        let clients = others.flat_map(|(_, target)| target.current.clients.which(true, repeats));
         clients.map(|(_, client)| client.packets).sum()
     }
 }

@@ -9,6 +9,7 @@ mod abuse;
 mod abuse_limits;
 mod abuse_report;
 mod action;
+mod attack_spans;
 mod attacks;
 mod baseline;
 mod browser;
