@@ -76,7 +76,7 @@ impl Phases {
             self.is_busy_after(packet.time.0.div_euclid(SECOND));
             if self.is_calm {
                 self.becomes_busy();
-                self.moves_source(what, to, bytes, (packet, answers), room);
+                self.moves_source(what, to, (packet, answers), room);
             }
         }
         if self.is_calm {
@@ -154,32 +154,28 @@ impl Phases {
         }
     }
 
-    /// What the packet's source asked within the window, as it asks now, and the answers, were no part of the calm time.
+    /// What the packet's source asked within the window, and the answers, are of the busy time.
     fn moves_source(
         &mut self,
         what: (Option<Id>, &'static str),
         to: SocketAddr,
-        bytes: &[u8],
         (packet, answers): (&SampledPacket, PlainAnswers),
         room: &mut TargetRoom,
     ) {
         let Some(calm) = &mut self.other else { return };
-        let times = answers.times;
-        calm.was_sent(packet, what.1, u64::from(times) + 1);
-        calm.gives_responses(&mut self.current, [times.into(), answers.bytes.into()]);
-        let begin = answers.begin(packet.time);
-        let between = packet.time.since(begin) / i64::from(times.max(1));
-        for nth in 0..=i64::from(times) {
-            let mut earlier = *packet;
-            earlier.time = Time(begin.0.saturating_add(between.saturating_mul(nth)));
-            self.current.is_sent(what, to, bytes, &mut earlier, room);
+        calm.was_sent(packet, what.1, u64::from(answers.times) + 1);
+        for mut asked in asked_before(calm.sample.packets(), packet, answers) {
+            let head = asked;
+            self.current.is_sent(what, to, head.head(), &mut asked, room);
         }
+        let responses = [answers.times, answers.bytes].map(u64::from);
+        calm.gives_responses(&mut self.current, responses);
         if let Some(source) = calm.sources.known(packet.source) {
-            source.responses = source.responses.saturating_sub(times);
+            source.responses = source.responses.saturating_sub(answers.times);
             source.answers = PlainAnswers::default();
         }
         if let Some(source) = self.current.sources.known(packet.source) {
-            source.responses = source.responses.saturating_add(times);
+            source.responses = source.responses.saturating_add(answers.times);
             source.answers = answers;
         }
     }
@@ -250,6 +246,26 @@ impl Phases {
         both.add(&self.current.timeline);
         alone.max(most(&both)).max(most(&other.timeline))
     }
+}
+
+/// This packet of a source, and those before it that were answered: as far as they are in the sample, and as many like it.
+fn asked_before(
+    sample: &[SampledPacket],
+    packet: &SampledPacket,
+    answers: PlainAnswers,
+) -> Vec<SampledPacket> {
+    let (begin, all) = (answers.begin(packet.time), (answers.times as usize).saturating_add(1));
+    let is_asked = |it: &&SampledPacket| it.source == packet.source && it.time >= begin;
+    let mut asked: Vec<_> = sample.iter().filter(is_asked).take(all).copied().collect();
+    let missing = all.saturating_sub(asked.len()) as i64;
+    let between = packet.time.since(begin) / missing.max(1);
+    asked.extend((0..missing).map(|nth| {
+        let (mut like, after) = (*packet, between.saturating_mul(nth));
+        (like.time, like.identification) = (Time(begin.0.saturating_add(after)), None);
+        like
+    }));
+    asked.sort_by_key(|it| it.time);
+    asked
 }
 
 /// Whether there may be a flood in these times, of any part of a second on.
