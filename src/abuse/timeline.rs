@@ -187,13 +187,23 @@ impl Timeline {
         u64::try_from(average).unwrap_or(most)
     }
 
-    /// The pulses of an attack with pauses. A tenth of the peak is a pulse.
-    pub(super) fn pulses(&self) -> Vec<[Time; 2]> {
+    /// The spans of pulses, by their places. A tenth of the peak is a pulse.
+    fn spans_of_pulses(&self) -> impl Iterator<Item = (i64, &SpanCount)> {
         let most = self.counts.iter().map(|counts| counts.packets).max().unwrap_or(0);
+        (self.first..).zip(&self.counts).filter(move |(_, counts)| counts.packets * 10 >= most)
+    }
+
+    /// Packets and bytes in the pulses until the end of an attack.
+    pub(super) fn in_pulses(&self, end: Time) -> [u64; 2] {
+        let begins = |at: i64| at.saturating_mul(self.step).saturating_mul(SECOND);
+        let spans = self.spans_of_pulses().take_while(|(at, _)| begins(*at) <= end.0);
+        spans.fold([0; 2], |sum, (_, it)| [sum[0] + it.packets, sum[1] + it.bytes])
+    }
+
+    /// The pulses of an attack with pauses.
+    pub(super) fn pulses(&self) -> Vec<[Time; 2]> {
         let mut pulses: Vec<[i64; 2]> = Vec::new();
-        let spans =
-            (self.first..).zip(&self.counts).filter(|(_, counts)| counts.packets * 10 >= most);
-        for (at, _) in spans {
+        for (at, _) in self.spans_of_pulses() {
             let begin = at.saturating_mul(self.step);
             let end = begin.saturating_add(self.step);
             match pulses.last_mut() {
@@ -292,6 +302,8 @@ mod tests {
         let seconds: Vec<_> =
             timeline.pulses().iter().map(|pulse| pulse.map(|at| at.0 / SECOND)).collect();
         assert_eq!(seconds, [[10, 15], [60, 62]]);
+        assert_eq!(timeline.in_pulses(timeline.pulses()[1][1]), [350, 350 * 25]);
+        assert_eq!(timeline.in_pulses(timeline.pulses()[0][1])[0], 250);
     }
 
     #[test]

@@ -522,7 +522,7 @@ impl Abuse {
         let mut other_services = target.others.clone();
         other_services.sort_by_key(|(port, count)| (Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
-        let [mean, mean_bytes] = [packets[0], bytes[0]].map(|count| count as f64 / seconds);
+        let [mean, mean_bytes] = timeline.in_pulses(span[1]).map(|count| count as f64 / seconds);
         let ports = || targets.iter().map(SocketAddr::port);
         let ports = ports().min().unwrap_or(at.port())..=ports().max().unwrap_or(at.port());
         targets.truncate(TARGETS);
