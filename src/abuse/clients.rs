@@ -139,6 +139,11 @@ impl Clients {
             && self.all.get(&source).is_some_and(|client| client.is_legitimate(repeats))
     }
 
+    /// Whether a packet bears the address of a real source and came another way.
+    pub(super) fn is_in_name(&self, packet: &SampledPacket) -> bool {
+        self.all.get(&packet.source).is_some_and(|client| !client.is_near(packet))
+    }
+
     /// Whether a packet is from a real source, however much that sends.
     pub(super) fn may_have_sent(&self, packet: &SampledPacket) -> bool {
         self.all.get(&packet.source).is_some_and(|client| client.sent(packet))

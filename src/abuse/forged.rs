@@ -96,6 +96,7 @@ impl ForgeryInput<'_> {
             self.impossible(),
             self.own_network(),
             self.ways(),
+            self.names(),
             self.one_hop_limit(),
             self.one_series(),
             self.one_identification(),
@@ -249,6 +250,18 @@ impl ForgeryInput<'_> {
         );
         let many = spread >= CHALLENGED && spread.saturating_mul(4) >= several;
         (spread > 0).then_some((text, if many { Forged::Yes } else { Forged::Unknown }))
+    }
+
+    /// Packets in the names of clients.
+    fn names(&self) -> Option<ForgeryEvidence> {
+        let sample = self.target.sample.packets();
+        let others = sample.iter().filter(|it| self.target.clients.is_in_name(it)).count();
+        let part = others as f64 / sample.len().max(1) as f64;
+        let text = format!(
+            "{:.0} % of the packets bear addresses of clients, and came another way than theirs",
+            100.0 * part
+        );
+        (part >= MOST).then_some((text, Forged::Yes))
     }
 
     /// The same hop limit in many packets that claim to come from all over the world.
