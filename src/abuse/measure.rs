@@ -212,7 +212,7 @@ impl<'m> TrafficMeasure<'m> {
         let any = |all: f64| (clients > 0.0).then(|| dropped / all);
         let is_victim = attacked.kind == AttackKind::Victim;
         let (collateral, host_collateral) = match is_victim {
-            true => (self.asked_for(&matches), None),
+            true => (self.asked_for(prefix, &matches), None),
             false => (any(clients), any(clients + attacked.others as f64)),
         };
         FirewallFilter {
@@ -399,8 +399,8 @@ impl<'m> TrafficMeasure<'m> {
     }
 
     /// The share of a victim's requested responses that a filter drops: those from this port, or
-    /// those of game servers.
-    fn asked_for(&self, matches: &[Match]) -> Option<f64> {
+    /// those of game servers with this beginning.
+    fn asked_for(&self, prefix: &[u8], matches: &[Match]) -> Option<f64> {
         let port = matches.iter().find_map(|it| match it {
             Match::SourcePort(ports) => Some(*ports.start()),
             _ => None,
@@ -409,7 +409,14 @@ impl<'m> TrafficMeasure<'m> {
         let all: u64 = asked_for().map(|(_, packets)| packets).sum();
         let dropped = asked_for().filter(|(from, _)| *from == port);
         let dropped: u64 = dropped.map(|(_, packets)| packets).sum();
-        (all > 0).then(|| dropped as f64 / all as f64)
+        let answers = self.target.answers.packets();
+        let begin = answers.iter().filter(|packet| packet.head().starts_with(prefix)).count();
+        let part = if port.is_some() || answers.is_empty() {
+            1.0
+        } else {
+            begin as f64 / answers.len() as f64
+        };
+        (all > 0).then(|| part * dropped as f64 / all as f64)
     }
 
     fn share(&self, packets: &[SampledPacket], matches: &[Match]) -> f64 {

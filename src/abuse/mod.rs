@@ -402,7 +402,7 @@ impl Abuse {
         };
         exchange.responds(outline);
         if exchange.is_other {
-            self.asked_for(to.ip(), None);
+            self.asked_for(None, event);
             if let Some(port) = self.ports.get_mut(&Socket(from)) {
                 let bytes = headers.length.into();
                 port.target.current.sends(to.ip(), bytes, headers.hop_limit, is_challenge);
@@ -421,7 +421,7 @@ impl Abuse {
         if let Some(entries) = outline.list.and_then(|at| event.bytes.get(at..)) {
             self.lists(entries);
         }
-        self.asked_for(to.ip(), None);
+        self.asked_for(None, event);
         if let Some(server) = self.servers.get_mut(&Socket(from)) {
             let bytes = headers.length.into();
             let to = server.current.sends(to.ip(), bytes, headers.hop_limit, is_challenge);
@@ -460,7 +460,7 @@ impl Abuse {
             self.recent_exchanges.entry(from.ip(), to, now);
         } else if SERVICES.contains(&from.port()) {
             match self.recent_exchanges.find(to.ip(), from, now) {
-                Some(_) => self.asked_for(to.ip(), Some(from.port())),
+                Some(_) => self.asked_for(Some(from.port()), event),
                 None => self.unasked((None, OTHER), event),
             }
         }
@@ -469,9 +469,14 @@ impl Abuse {
 
     /// A requested response of another service, by its port. The cost of a filter for a victim is
     /// measured with these.
-    fn asked_for(&mut self, by: IpAddr, port: Option<u16>) {
-        if let Some(victim) = self.victim(by) {
-            count(&mut victim.asked_for, port, 1);
+    fn asked_for(&mut self, port: Option<u16>, event: &DatagramEvent<'_>) {
+        if self.victims.is_empty() {
+            return;
+        }
+        let Some(victim) = self.victims.get_mut(&event.headers.to.ip()) else { return };
+        count(&mut victim.asked_for, port, 1);
+        if port.is_none() {
+            victim.answers.see(&SampledPacket::of(event, false), &mut self.room.packets);
         }
     }
 

@@ -63,6 +63,8 @@ pub(super) struct Target {
     /// Requested responses of a victim during the attack, by the same ports; `None`: of game
     /// servers.
     pub(super) asked_for: Vec<(Option<u16>, u64)>,
+    /// Those of game servers.
+    pub(super) answers: Sample,
     /// The start of the window, the number of packets in it, and the maximum of all windows.
     window: (Time, u64),
     pub(super) most: u64,
@@ -346,6 +348,7 @@ impl Target {
         other.kinds.iter().for_each(|(name, times)| count(&mut self.kinds, name, *times));
         other.others.iter().for_each(|(port, times)| count(&mut self.others, *port, *times));
         other.asked_for.iter().for_each(|(port, times)| count(&mut self.asked_for, *port, *times));
+        self.answers.add(&other.answers);
         self.costly += other.costly;
         self.lists += other.lists;
         for side in [0, 1] {

@@ -86,6 +86,8 @@ pub struct LinkTags {
     pub vlans: u8,
     /// MPLS labels.
     pub labels: u8,
+    /// That header is a tunnel of another kind than MPLS.
+    pub tunnel: bool,
 }
 
 /// The bytes that a transport header announces, as far as they were recorded.

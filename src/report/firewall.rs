@@ -111,7 +111,7 @@ pub fn rules(
         Firewall::Bpf => {
             let each = filters.iter().map(|filter| {
                 let (tags, expression) = (filter.tags.clone(), bpf(filter));
-                let numbers = numbers(filter);
+                let numbers = numbers(filter) + missed(filter, |tags| tags.tunnel);
                 if filter.limit.is_some() {
                     let behind = bpf_behind(&[(tags, expression)]).replace('\n', " ");
                     return format!("{numbers}# BPF has no limits. This selects the packets that the limit is for:\n# {behind}\n");
@@ -125,7 +125,10 @@ pub fn rules(
             let begin = if names.functions.is_empty() { xdp::BEGIN } else { "" };
             let each = filters.iter().map(|filter| {
                 let name = format!("drops_{}", names.functions.len() + 1);
-                let function = xdp::function(filter, &name, &numbers(filter));
+                let is_missed =
+                    |tags: &LinkTags| tags.tunnel || tags.labels > 0 || tags.vlans > xdp::MOST_TAGS;
+                let numbers = numbers(filter) + missed(filter, is_missed);
+                let function = xdp::function(filter, &name, &numbers);
                 names.functions.push(name);
                 function
             });
@@ -427,6 +430,17 @@ fn bpf(filter: &FirewallFilter) -> String {
     format!("({})", all.join(" and "))
 }
 
+/// What to say of packets with headers around them that a filter does not look behind.
+fn missed(filter: &FirewallFilter, is_missed: impl Fn(&LinkTags) -> bool) -> &'static str {
+    match filter.tags.iter().any(is_missed) {
+        true => {
+            "# In the capture, some of these packets are in a tunnel or behind labels, where this does not find them: \
+             apply it where they have come out of it.\n"
+        }
+        false => "",
+    }
+}
+
 /// One expression for all packets that any of these select.
 fn bpf_of_all(each: &[(Vec<LinkTags>, String)]) -> String {
     if each.is_empty() { String::new() } else { bpf_behind(each) + "\n" }
@@ -436,13 +450,15 @@ fn bpf_of_all(each: &[(Vec<LinkTags>, String)]) -> String {
 /// all that follows in the whole expression, so each is written once, and what has fewer of them comes first. Where some
 /// packets have VLAN tags alone and others labels alone, it is for the former.
 fn bpf_behind(each: &[(Vec<LinkTags>, String)]) -> String {
-    let most = each.iter().flat_map(|(tags, _)| tags).max().copied().unwrap_or_default();
+    let found = each.iter().flat_map(|(tags, _)| tags).filter(|tags| !tags.tunnel);
+    let most = found.max().copied().unwrap_or_default();
     let mut all = String::new();
     for depth in (0..=most.vlans.saturating_add(most.labels)).rev() {
         let (vlans, labels) = (depth.min(most.vlans), depth.saturating_sub(most.vlans));
         let layer = if depth < most.vlans { "vlan" } else { "mpls" };
         let is_here = |tags: &[LinkTags]| {
-            tags.contains(&LinkTags { vlans, labels }) || tags.is_empty() && depth == 0
+            let is_outside = || tags.iter().all(|tags| tags.tunnel) && depth == 0;
+            tags.contains(&LinkTags { vlans, labels, tunnel: false }) || is_outside()
         };
         let here = each.iter().filter(|(tags, _)| is_here(tags)).map(|(_, one)| one.clone());
         let deeper = (!all.is_empty()).then(|| format!("({layer} and {all})"));

@@ -9,6 +9,9 @@ use std::net::IpAddr;
 use super::ranges::{Comparison, within};
 use crate::abuse::{BOGONS, FirewallFilter, Match};
 
+/// VLAN tags that it looks behind.
+pub(super) const MOST_TAGS: u8 = 2;
+
 /// What comes before the filters: where a packet's headers are.
 pub(super) const BEGIN: &str = r#"// clang -O2 -target bpf -c FILE.c -o FILE.o && ip link set dev INTERFACE xdp obj FILE.o sec xdp
 // Remove it: ip link set dev INTERFACE xdp off
@@ -56,9 +59,10 @@ static inline int is_udp(const struct xdp_md *context, struct packet *packet) {
 }
 "#;
 
-/// A filter as a function of this name. `numbers`: its measured effects, as a comment of a shell.
+/// A filter as a function of this name. `numbers`: its measured effects, as comments of a shell.
 pub(super) fn function(filter: &FirewallFilter, name: &str, numbers: &str) -> String {
-    let numbers = numbers.replacen('#', "//", 1);
+    let numbers: String =
+        numbers.split_inclusive('\n').map(|line| line.replacen('#', "//", 1)).collect();
     let conditions = conditions(filter).join("\n        && ");
     format!(
         "\n{numbers}static inline int {name}(const struct packet *packet) {{\n    \

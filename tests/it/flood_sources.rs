@@ -289,3 +289,19 @@ fn only_what_would_be_longer_with_a_challenge_lacks_one() {
         assert!(kind != "length" || !kinds.contains("missing_challenge"), "{kinds}");
     }
 }
+
+/// Servers with players are asked in its name, while it asks others what they are.
+#[test]
+fn what_a_victim_asked_for_is_told_from_what_floods_it_by_its_beginning() {
+    let (mut scene, victim) = (Scene::new(), "81.2.69.142:50123");
+    for nth in 0..60_u32 {
+        let at = u64::from(nth) * 250_000;
+        scene.asks(at, victim, &anyone(90_000 + nth), nth.to_le_bytes(), 64);
+    }
+    let players = b"\xFF\xFF\xFF\xFFD\x01\0Ann\0\x05\0\0\0\0\0\x20\x41";
+    scene.flood(|nth| anyone(70_000 + nth % 200), |_| victim.to_owned(), players, |_| 50);
+    let attack = only(scene.attacks());
+    assert_eq!(attack["seat"], "victim");
+    let best = &attack["filters"][0];
+    assert!(number(&best["drops"]) > 0.99 && number(&best["collateral"]) < 0.001, "{best:#}");
+}

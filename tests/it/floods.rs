@@ -144,6 +144,34 @@ fn filters_for_libpcap_match_behind_tags_and_labels() {
     }
 }
 
+#[test]
+fn filters_say_what_they_do_not_look_behind() {
+    let tunnel: &[u8] = &[0x45, 0, 0, 0, 0, 1, 0, 0, 64, 4, 0, 0, 9, 9, 9, 1, 9, 9, 9, 2];
+    let label: &[u8] = b"\0\x01\x41\x40";
+    let cases = [
+        (b"\x08\0", &[][..], [false, false]),
+        (b"\x08\0", tunnel, [true, true]),
+        (b"\x88\x47", label, [false, true]),
+    ];
+    for (protocol, before, is_said) in cases {
+        let mut scenario = example();
+        for packet in &mut scenario.capture.packets {
+            let mut before = before.to_vec();
+            if let Some(length) = before.get_mut(2..4).filter(|_| protocol == b"\x08\0") {
+                length.copy_from_slice(&(packet.bytes.len() as u16 + 6).to_be_bytes());
+            }
+            let bytes = [&packet.bytes[..12], protocol, &before, &packet.bytes[14..]].concat();
+            *packet = TimedPacket::new(packet.time, bytes);
+        }
+        let file = written(&scenario);
+        assert_eq!(attacks_of(&file).len(), 1, "{before:?}");
+        for (language, is_said) in ["bpf", "xdp"].into_iter().zip(is_said) {
+            let filter = run(&["--emit", language], &file);
+            assert_eq!(filter.contains("in a tunnel or behind labels"), is_said, "{filter}");
+        }
+    }
+}
+
 /// Each tag moves the offsets of all that follows it in an expression.
 #[test]
 fn one_expression_for_libpcap_matches_several_attacks_behind_tags_and_labels() {

@@ -10,8 +10,8 @@ use super::recorder::Recorder;
 use super::shard::Shard;
 use crate::flows::FlowKey;
 use crate::net::icmp::identification;
-use crate::net::{Datagram, IcmpError, Outcome};
-use crate::session::{DatagramEvent, DatagramHeaders, IcmpEvent};
+use crate::net::{Datagram, IcmpError, Outcome, Tunnel};
+use crate::session::{DatagramEvent, DatagramHeaders, IcmpEvent, LinkTags};
 
 impl PacketContext {
     /// Reports the datagram in a packet.
@@ -48,13 +48,14 @@ impl PacketContext {
         if payload.is_whole() && shard.passed.is_copy(&sent) {
             return;
         }
+        let tunnel = datagram.ip.tunnels.iter().any(|tunnel| tunnel != Tunnel::Mpls);
         let headers = DatagramHeaders {
             time,
             frame,
             from: key.from(),
             to: key.to(),
             hop_limit: datagram.ip.hop_limit,
-            tags: datagram.ip.tags,
+            tags: LinkTags { tunnel, ..datagram.ip.tags },
             identification,
             length: payload.sent(),
             hash,
