@@ -214,6 +214,11 @@ impl RunLimits {
         limits
     }
 
+    /// The memory for finding attacks: as much in all commands that name them, so that they name the same.
+    pub fn attack_bytes(&self) -> usize {
+        self.flow_bytes / 4
+    }
+
     /// Options of a session with those limits that concern it.
     pub fn options(&self, options: Options) -> Options {
         let mut options = Options {

@@ -46,7 +46,7 @@ pub fn run(
     let reports = reports.map(|(folder, reporter)| AttackReports::into_folder(folder, reporter));
     let has_reports = reports.is_some();
     let new = move || {
-        let abuse = Abuse::new(limits.flow_bytes / 4, setting, identifier.clone());
+        let abuse = Abuse::new(limits.attack_bytes(), setting, identifier.clone());
         if has_reports { abuse.with_senders() } else { abuse }
     };
     let mut consumer = AbuseConsumer {

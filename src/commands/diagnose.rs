@@ -54,8 +54,9 @@ pub fn run(
 
 /// What a diagnosis begins with.
 pub(super) struct DiagnosisSetting {
-    /// Memory limit for the state of a capture.
+    /// Memory limit for the state of a capture, and for its attacks.
     bytes: usize,
+    attack_bytes: usize,
     ledger_settings: LedgerSettings,
     /// The user states that captures are complete.
     complete: bool,
@@ -73,7 +74,8 @@ impl DiagnosisSetting {
     ) -> DiagnosisSetting {
         let limits = input.limits();
         DiagnosisSetting {
-            bytes: limits.flow_bytes / 4,
+            bytes: limits.flow_bytes / 16 * 3,
+            attack_bytes: limits.attack_bytes(),
             ledger_settings: check::ledger_settings(&config.settings, limits.protocols.remembered),
             complete: complete.unwrap_or(config.complete),
             of_probe: None,
@@ -89,8 +91,8 @@ impl DiagnosisSetting {
     /// Of the next capture.
     pub(super) fn diagnosis(&self) -> Diagnosis {
         let setting = AbuseSetting::usual(self.ledger_settings);
-        let abuse = Abuse::new(self.bytes / 4, setting, self.identifier.clone());
-        let diagnosis = Diagnosis::new(self.bytes / 4 * 3, self.ledger_settings, self.complete);
+        let abuse = Abuse::new(self.attack_bytes, setting, self.identifier.clone());
+        let diagnosis = Diagnosis::new(self.bytes, self.ledger_settings, self.complete);
         let diagnosis = diagnosis.with_attacks(abuse);
         match self.of_probe {
             Some(probe) => diagnosis.of_probe(probe.master),

@@ -111,6 +111,30 @@ fn servers_that_are_not_kept_are_not_accused_of_what_they_send() {
     split(4000).has_no_attack("1G", true);
 }
 
+/// A report about everything has as much room for attacks as the command that looks for nothing else.
+#[test]
+fn all_commands_know_as_many_targets() {
+    let folder = std::env::temp_dir().join(format!("gamewire-targets-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let (file, page) = (path("targets.pcap"), path("report.html"));
+    let mut recording = Recording::new();
+    (0..1000).for_each(|n| recording.be_challenged((host(n), 40_000), (host(n + 5000), 30_000)));
+    std::fs::write(&file, recording.capture.pcap()).expect("a temporary file");
+    let run = |command: &[&str], memory| {
+        let shared = ["--no-config", "--memory", memory, &file];
+        let run = gamewire([command, &shared].concat());
+        run.out + &std::fs::read_to_string(&page).unwrap_or_default()
+    };
+    for command in [&["abuse"][..], &["report", "-o", &page]] {
+        for (memory, is_enough) in [("64M", false), ("256M", true)] {
+            let is_cut = run(command, memory).contains("more targets than fit into memory");
+            assert_eq!(is_cut, !is_enough, "{command:?} --memory {memory}");
+        }
+    }
+    std::fs::remove_dir_all(folder).ok();
+}
+
 /// What crashes a server is reported as long as it is known who is a server.
 #[test]
 fn attempts_to_crash_a_server_are_reported_before_the_limit_is_met() {
