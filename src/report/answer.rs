@@ -14,7 +14,7 @@ use super::{TimeFormatter, TimeStyle};
 use crate::abuse::{Attack, Omitted, SeenTraffic};
 use crate::diagnose::{DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome};
 use crate::session::Totals;
-use crate::text::{counted, escaped};
+use crate::text::{counted, escaped, grouped};
 
 /// Maximum number of parties without a fault that have a line each.
 const OTHERS: usize = 10;
@@ -345,7 +345,8 @@ fn no_fault(parties: &[Diagnosed<'_>]) -> (&'static str, String) {
         (good, all) => {
             let all = counted(all.len() as u64, "server");
             let text = format!(
-                "Nothing is wrong with {good} of {all}; of the others too little is in this capture"
+                "Nothing is wrong with {} of {all}; of the others too little is in this capture",
+                grouped(good as u64)
             );
             ("pass", text)
         }

@@ -179,6 +179,26 @@ fn a_filter_selects_the_embedded_messages() {
 }
 
 #[test]
+fn numbers_in_the_headline_are_grouped() {
+    let project = Project::new("report-grouped");
+    let file = project.path("servers.pcap");
+    let mut capture = Capture::new(Link::Ethernet);
+    for nth in 0..1002_u64 {
+        let (server, now) =
+            (format!("20.0.{}.{}:27015", nth >> 8, nth & 255), START.after_ms(10 * nth));
+        let asks = Datagram::new("10.0.0.1:5000", &server, b"\xFF\xFF\xFF\xFFU\x11\x22\x33\x44");
+        capture.push(now, &asks.packet());
+        if nth > 0 {
+            let responds = Datagram::new(&server, "10.0.0.1:5000", b"\xFF\xFF\xFF\xFFD\0");
+            capture.push(now.after_ms(1), &responds.packet());
+        }
+    }
+    std::fs::write(&file, capture.pcap()).unwrap();
+    let page = page(&project, &[&file]);
+    assert!(above(&page).contains("Nothing is wrong with 1,001 of 1,002 servers"));
+}
+
+#[test]
 fn it_is_written_completely_or_not_at_all() {
     let project = Project::new("report-whole");
     let sample = std::fs::read("samples/a2s-quirks.pcap").unwrap();
