@@ -209,7 +209,7 @@ class Queries(Exported):
             if found["verdict"] == "fail":
                 expected[found["party"], found["rule"], found["severity"]] += 1
         rows = self.asked("breaks which rules")
-        self.assertEqual({(row["party"], row["rule"], row["severity"]): row["findings"] for row in rows}, expected)
+        self.assertEqual({(row["party"], row["rule"], row["severity"]): row["at_least"] for row in rows}, expected)
 
     def test_what_masters_list(self):
         expected = set()

@@ -36,8 +36,8 @@ impl FindingRow<'_> {
 impl Rows for Findings {
     const NAME: &'static str = "findings";
     const TITLE: &'static str = "Findings";
-    const ABOUT: &'static str = "A row for each finding of `check`: the first 1,000 of each rule and verdict in a \
-        capture. `verdicts` counts all.";
+    const ABOUT: &'static str = "A row for each finding of `check`, up to 1,000 of each rule and verdict in a \
+        capture; fewer of those that were inconclusive at first, and proven by what came later. `verdicts` counts all.";
     const ORDER: &'static str = "severity";
     type Row<'r> = &'r FindingRow<'r>;
 
