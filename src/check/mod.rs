@@ -6,6 +6,7 @@
 mod baseline;
 mod fingerprint;
 mod found;
+mod groups;
 mod ignores;
 mod outcome;
 mod review;
@@ -38,6 +39,8 @@ pub use baseline::{Baseline, BaselineError, Baselined};
 pub use fingerprint::Fingerprint;
 use found::CurrentMessage;
 pub use found::{Excerpt, ReportedFinding};
+#[doc(hidden)]
+pub use groups::{ByParty, FindingGroup};
 pub use ignores::{Ignore, Ignores};
 #[doc(hidden)]
 pub use outcome::gravest_first;

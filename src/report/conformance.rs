@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dissectors::kit::{Role, Severity, Verdict};
+use dissectors::kit::{Role, Severity};
 
-use crate::check::{Outcome, Party, ReportedFinding, RuleStatus};
+use crate::check::{FindingGroup, Outcome, RuleStatus};
 use crate::session::Totals;
 use crate::text::{counted, escaped, grouped};
 
@@ -47,9 +47,10 @@ impl Conformance {
             RuleStatus::Inconclusive | RuleStatus::NotExercised => "unknown",
             RuleStatus::Fail | RuleStatus::Pass => "pass",
         };
+        let groups = FindingGroup::all(outcome, 0);
         let mut sentences: Vec<_> = [Role::Server, Role::Client, Role::Master]
             .iter()
-            .filter_map(|who| broken(*who, outcome))
+            .filter_map(|who| broken(*who, &groups))
             .collect();
         let (asked, answered) = (outcome.requests.asked, outcome.requests.answered);
         if asked > 0 {
@@ -83,13 +84,15 @@ impl Conformance {
 }
 
 /// The rules that one kind of party broke, and the parties.
-fn broken(who: Role, outcome: &Outcome) -> Option<String> {
-    let is_broken = |it: &&ReportedFinding| {
-        it.verdict == Verdict::Fail && it.severity > Severity::Note && it.who == who
-    };
-    let found = outcome.findings.iter().filter(is_broken);
-    let rules: BTreeMap<_, _> = found.clone().map(|it| (it.rule.code, it.rule.slug)).collect();
-    let parties: BTreeSet<_> = found.filter_map(Party::of).collect();
+fn broken(who: Role, groups: &[FindingGroup<'_>]) -> Option<String> {
+    let (mut rules, mut parties) = (BTreeMap::new(), BTreeSet::new());
+    for group in groups.iter().filter(|it| it.severity > Severity::Note) {
+        let rule = group.rule_outcome.rule;
+        for by in group.parties.iter().filter(|by| by.who(rule) == who) {
+            rules.insert(rule.code, rule.slug);
+            parties.extend(by.party);
+        }
+    }
     let (count, names) =
         (rules.len() as u64, named(rules.iter().map(|(code, slug)| format!("{code} {slug}"))));
     let by = named(parties.iter().map(ToString::to_string));

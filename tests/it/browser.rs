@@ -1,5 +1,6 @@
 //! The page of `gamewire report` in a real Chromium.
 
+mod counts;
 mod large;
 mod overview;
 mod silence;
@@ -136,7 +137,7 @@ fn choices_narrow_every_part_and_are_in_the_address() {
     browser.press(ESCAPE);
     browser.run("document.getElementById('q').value = ''; document.getElementById('q').dispatchEvent(new Event('input'))");
     browser.click("[data-value='A2S005']");
-    assert_eq!(browser.count("[data-rule]"), 1);
+    assert_eq!([browser.count("[data-rule]"), browser.count("[data-rule='A2S005']")], [2, 2]);
     is_alone(&browser, &page);
 }
 

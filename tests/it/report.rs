@@ -9,7 +9,7 @@ use crate::support::project::Project;
 use crate::support::{gamewire, samples, small_recorded_captures};
 use captures::exchange::Setting;
 use captures::wire::{Capture, Datagram, Link, START};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The data of a page, by its id.
 fn data(page: &str, id: &str) -> String {
@@ -64,7 +64,8 @@ fn numbers_are_those_of_the_commands(project: &Project, file: &Path) {
     assert_eq!(capture["summary"], object("summary", file), "{file}");
     assert_eq!(capture["check"], object("check", file), "{file}");
     let shown = messages(&capture);
-    assert_eq!(capture["sample"]["seen"], shown.len(), "{file}");
+    let copies = shown.iter().filter(|it| it.get("copy_of").is_some()).count();
+    assert_eq!(capture["sample"]["seen"], shown.len() - copies, "{file}: copies count nowhere");
     let details = data(&page, "details-0");
     assert_eq!(details.lines().count(), capture["sample"]["messages"].as_array().unwrap().len());
     let dissected = gamewire(["dissect", "--no-config", "--format", "json", "--tree", file]).out;
@@ -176,6 +177,39 @@ fn a_filter_selects_the_embedded_messages() {
     let summary =
         gamewire([&["summary", "--no-config", "--format", "json"], &filtered[..]].concat());
     assert_eq!(capture["summary"], serde_json::from_str::<Value>(&summary.out).unwrap());
+}
+
+/// Of each rule, only the first findings are kept; its parties are ranked by all of them.
+#[test]
+fn of_many_findings_the_counts_are_those_of_check() {
+    let project = Project::new("report-counts");
+    let file = project.path("many.pcap");
+    let (asks, claims) = (b"\xFF\xFF\xFF\xFFU\x11\x22\x33\x44", b"\xFF\xFF\xFF\xFFD\x02");
+    let mut capture = Capture::new(Link::Ethernet);
+    // The servers with most findings come last.
+    let servers = [(1, 600), (2, 500), (3, 700), (4, 650)];
+    let faults = servers.iter().flat_map(|(server, times)| std::iter::repeat_n(server, *times));
+    for (nth, server) in faults.enumerate() {
+        let (client, server) =
+            (format!("10.0.{}.{}:5000", nth >> 8, nth & 255), format!("20.0.0.{server}:27015"));
+        let now = START.after_ms(10 * nth as u64);
+        capture.push(now, &Datagram::new(&client, &server, asks).packet());
+        capture.push(now, &Datagram::new(&server, &client, claims).packet());
+    }
+    std::fs::write(&file, capture.pcap()).unwrap();
+    let page = page(&project, &[&file]);
+    let capture = captures(&page).remove(0);
+    let groups = capture["groups"].as_array().unwrap();
+    let group = groups.iter().find(|it| it["rule"] == "A2S030").unwrap();
+    let party = |nth: u64, count: u64| json!({ "name": format!("20.0.0.{nth}:27015"), "who": "server", "count": count });
+    assert_eq!(
+        group["parties"],
+        json!([party(3, 700), party(4, 650), party(1, 600), party(2, 500)])
+    );
+    assert_eq!((&group["count"], &group["all"]), (&json!(2450), &json!(4)));
+    assert!(above(&page).contains("4 servers broke 1 rule (A2S030 player-count)"));
+    let text = gamewire(["check", "--no-config", &file]).out;
+    assert!(text.contains("700 x server 20.0.0.3:27015"), "{text}");
 }
 
 #[test]
@@ -437,7 +471,8 @@ fn named_pipes_of_many_messages_are_read() {
                 assert_eq!(piped[0]["sample"], whole["sample"]);
                 assert_eq!(piped[0]["summary"], whole["summary"]);
             }
-            1 => assert_eq!(piped[0]["sample"]["seen"], 24_000),
+            // The same datagrams from another recorder are copies.
+            1 => assert_eq!(piped[0]["sample"]["seen"], 12_000),
             _ => assert!(piped.iter().all(|it| it["summary"] == whole["summary"])),
         }
         pipes.for_each(|pipe| std::fs::remove_file(pipe).unwrap());

@@ -9,9 +9,10 @@ use std::fmt::Display;
 
 use dissectors::kit::{Severity, Verdict};
 
-use self::groups::FindingGroup;
 use super::put;
-use crate::check::{Excerpt, ExchangeCounts, Outcome, ReportedFinding, RuleOutcome, RuleStatus};
+use crate::check::{
+    Excerpt, ExchangeCounts, FindingGroup, Outcome, ReportedFinding, RuleOutcome, RuleStatus,
+};
 use crate::report::paint::{Paint, TextStyle, Tone};
 use crate::report::text_table::{TextColumn, TextTable};
 use crate::report::{TimeFormatter, TimeStyle};

@@ -12,6 +12,17 @@ const visible = (text) =>
 const grouped = (number) => String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ",");
 const counted = (count, noun) => grouped(count) + " " + noun + (Math.round(count) === 1 ? "" : "s");
 
+// The number of some messages; of a sample, each represents several.
+const sumOf = (messages) => messages.reduce((sum, m) => sum + (m.icmp ? 0 : m.weight), 0);
+
+// What is before a number of messages that is estimated.
+const about = (capture) => (capture.isSampled ? "about " : "");
+
+const isOpen = (finding) => finding.verdict === "inconclusive";
+
+// The rule and the severity of a finding: what was broken, and what is merely noted, are apart.
+const kindOf = ({ rule, severity }) => rule + " " + severity;
+
 // Adds a value to those of a key.
 function collect(map, key, value) {
   if (map.has(key)) map.get(key).push(value);
@@ -47,22 +58,23 @@ function prepare(capture, nth) {
     m.at = since(m.time);
     m.path = m.icmp ? "ICMP" : m.protocol + "." + m.message;
     m.findings = [];
-    m.weight = m.certain || m.icmp ? 1 : sample.weight;
+    // Copies count nowhere.
+    m.weight = m.copy_of !== undefined ? 0 : m.certain || m.icmp ? 1 : sample.weight;
     m.hosts = [host(m.src), host(m.dst)];
     if (!m.icmp) collect(capture.byFrame, m.frame, m);
   });
-  capture.listed = new Map();
+  countKinds(capture);
   for (const finding of check.findings) {
-    if (finding.verdict !== "inconclusive") capture.listed.set(finding.rule, (capture.listed.get(finding.rule) || 0) + 1);
     const frame = finding.frames[finding.frames.length - 1];
     const of = (capture.byFrame.get(frame) || []).filter((m) => !finding.flow || m.flow === finding.flow);
     finding.of = of.find((m) => m.message === finding.about) || of[0];
     finding.at = frame ? since(finding.time) : undefined;
     finding.of?.findings.push(finding);
   }
+  capture.held = messages.filter((m) => !m.icmp && m.copy_of === undefined).length;
+  capture.isSampled = capture.held < sample.seen;
   // Whether findings are missing among chosen messages: the page has not all messages, or not all findings.
-  capture.isPartial = messages.filter((m) => !m.icmp).length < sample.seen ||
-    check.rules.some((rule) => rule.failed + (rule.notes || 0) > (capture.listed.get(rule.code) || 0));
+  capture.isPartial = capture.isSampled || [...capture.kinds.values()].some((it) => it.sure > it.listed || it.open > it.listedOpen);
   for (const m of messages) {
     m.rules = m.findings.map((f) => f.rule);
     m.text = [m.path, m.src, m.dst, m.summary, m.frame, ...m.findings.map((f) => f.rule + " " + f.slug + " " + f.message)]
@@ -72,6 +84,20 @@ function prepare(capture, nth) {
   for (const m of messages) capture.ends = [Math.min(capture.ends[0], m.at), Math.max(capture.ends[1], m.at)];
   capture.nth = nth;
   return capture;
+}
+
+// How many findings of each rule and severity the check counted, by party, and how many of them the page has.
+function countKinds(capture) {
+  capture.kinds = new Map();
+  const kind = (key) => {
+    if (!capture.kinds.has(key)) capture.kinds.set(key, { sure: 0, open: 0, listed: 0, listedOpen: 0, parties: [], all: 0 });
+    return capture.kinds.get(key);
+  };
+  for (const group of capture.groups) Object.assign(kind(kindOf(group)), { sure: group.count, parties: group.parties, all: group.all });
+  for (const { code, severity, inconclusive } of capture.check.rules) {
+    if (inconclusive) kind(kindOf({ rule: code, severity })).open = inconclusive;
+  }
+  for (const finding of capture.check.findings) kind(kindOf(finding))[isOpen(finding) ? "listedOpen" : "listed"] += 1;
 }
 
 // The fields and bytes of a message as JSON.

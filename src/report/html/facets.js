@@ -25,6 +25,10 @@ function showFacets(capture, messages) {
 
 function showFacet(capture, facet, title, names, messages) {
   const counts = countsOf(facet, state[facet].length ? chosen(capture, facet) : messages);
+  const known = isNarrowed(facet) ? undefined : totals(capture, facet);
+  for (const value of counts.keys()) if (known?.has(value)) counts.set(value, known.get(value));
+  // Names are long and the room is little: the same signs as in tables.
+  const some = facet !== "rule" ? capture.isSampled && "\u2248 " : isNarrowed(facet) && capture.isPartial && "\u2265 ";
   for (const value of state[facet]) if (!counts.has(value)) counts.set(value, 0);
   if (!counts.size) return undefined;
   const words = (typed[facet] || "").toLowerCase();
@@ -42,18 +46,36 @@ function showFacet(capture, facet, title, names, messages) {
       make("input", { type: "checkbox", id: id + "-" + at, "data-value": value, checked: state[facet].includes(value),
         onchange: () => toggle(facet, value) }),
       make("span", { class: "name", title: value }, facetName(facet, value, names)),
-      make("span", { class: "number" }, grouped(count)))),
+      make("span", { class: "number" }, (count && !known?.has(value) && some) || "", grouped(count)))),
     found > listed.length && make("p", { class: "more" }, grouped(found - listed.length) + " more"));
 }
 
-// How many messages have each value.
+// Numbers of all messages, where a page with some of them knows these, and of all findings of each rule.
+function totals(capture, facet) {
+  const { protocols } = capture.summary;
+  if (facet === "rule") {
+    const all = new Map();
+    for (const [kind, { sure, open }] of capture.kinds) {
+      const rule = kind.split(" ")[0];
+      all.set(rule, (all.get(rule) || 0) + sure + open);
+    }
+    return all;
+  }
+  if (!capture.isSampled) return undefined;
+  if (facet === "protocol") return new Map(protocols.map((row) => [row.protocol, row.messages]));
+  if (facet !== "answered") return undefined;
+  const sum = (name) => protocols.reduce((all, row) => all + row[name], 0);
+  return new Map([["yes", sum("answered")], ["no", sum("exchanges") - sum("answered")]]);
+}
+
+// How many messages have each value; of a rule, how many findings.
 function countsOf(facet, messages) {
   const counts = new Map();
   for (const m of messages) {
     const values = facetValues(facet, m);
     for (let nth = 0; nth < values.length; nth += 1) {
-      if (nth && values.indexOf(values[nth]) < nth) continue;
-      counts.set(values[nth], (counts.get(values[nth]) || 0) + m.weight);
+      if (nth && facet !== "rule" && values.indexOf(values[nth]) < nth) continue;
+      counts.set(values[nth], (counts.get(values[nth]) || 0) + (facet === "rule" ? 1 : m.weight));
     }
   }
   return counts;

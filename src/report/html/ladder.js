@@ -16,7 +16,8 @@ function showLadder(capture, messages) {
   const page = Math.min(state.page, pages - 1);
   onPage = messages.slice(page * ARROWS, (page + 1) * ARROWS);
   cursor = Math.min(cursor, Math.max(onPage.length - 1, 0));
-  put("pages", make("span", { class: "where" }, counted(messages.reduce((sum, m) => sum + m.weight, 0), "message")),
+  const all = isNarrowed() ? about(capture) + counted(sumOf(messages), "message") : counted(capture.sample.seen, "message");
+  put("pages", make("span", { class: "where" }, all),
     pager(page, pages, "page", (to) => { cursor = 0; change({ page: to }); }));
   for (const input of document.getElementsByName("spacing")) input.checked = input.value === state.spacing;
   if (!onPage.length) return put("ladder", make("p", {}, isNarrowed() ? "No message is chosen." : "There are none."));
@@ -118,7 +119,7 @@ function steps(capture) {
     const attributes = { class: "target", tabindex: nth === cursor ? 0 : -1, onclick: () => openMessage(m), onfocus: () => { cursor = nth; } };
     return make("li", { class: ["step", (m.lost || m.icmp) && "lost"].filter(Boolean).join(" "), "data-frame": m.frame },
       make(m.icmp ? "div" : "button", m.icmp ? { class: "target" } : { type: "button", ...attributes }, lines),
-      findingsOf(m).map((f) => make("p", { class: "remark " + (f.verdict === "inconclusive" ? "open" : f.severity) }, remark(f))));
+      findingsOf(m).map((f) => make("p", { class: "remark " + (isOpen(f) ? "open" : f.severity) }, remark(f))));
   };
   return make("ol", { class: "steps", onkeydown: walk }, onPage.map(item));
 }
@@ -126,7 +127,7 @@ function steps(capture) {
 // The time from the previous message to this one.
 const since = (nth) => (nth ? "+" + span(Math.max(onPage[nth].at - onPage[nth - 1].at, 0)) : "");
 
-const remark = (f) => `${f.verdict === "inconclusive" ? "?" : "!"} ${f.severity} ${f.rule}: ${f.message}`;
+const remark = (f) => `${isOpen(f) ? "?" : "!"} ${f.severity} ${f.rule}: ${f.message}`;
 
 function arrow(capture, m, nth, { at, x, y, right, width, isTight, hasRoom }) {
   const [from, to] = [x(at.of(m.from)), x(at.of(m.to))];
@@ -157,7 +158,7 @@ function arrow(capture, m, nth, { at, x, y, right, width, isTight, hasRoom }) {
       isTight && state.spacing === "time" ? "" : draw("text", { class: "said" + end, x: words, y: line(0) }, silent("tspan", m), shortened(beside(m, at), 74))));
   }
   findingsOf(m).forEach((finding, nth) => {
-    const open = finding.verdict === "inconclusive";
+    const open = isOpen(finding);
     if (state.spacing === "time") {
       group.append(draw("circle", { class: "dot " + (open ? "open" : finding.severity), cx: isTight ? to - way * 16 : right + 6, cy: y, r: 4 }, draw("title", {}, finding.message)));
     } else {
@@ -186,7 +187,7 @@ function beside(m, at) {
   return [others, said(m)].filter(Boolean).join(": ");
 }
 
-const worded = (m) => m.findings.map((f) => `${f.verdict === "inconclusive" ? "Inconclusive: " : ""}${f.severity} ${f.rule}: ${f.message}.`).join(" ");
+const worded = (m) => m.findings.map((f) => `${isOpen(f) ? "Inconclusive: " : ""}${f.severity} ${f.rule}: ${f.message}.`).join(" ");
 
 // Moves the focus to the next arrow.
 function walk(event) {

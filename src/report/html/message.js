@@ -45,8 +45,8 @@ function facts(capture, m) {
   return make("dl", {}, all.filter(Boolean).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, wire(value)))));
 }
 
-const found = (f) => make("p", { class: "found " + (f.verdict === "inconclusive" ? "open" : f.severity) },
-  make("strong", {}, `${f.verdict === "inconclusive" ? "? " : ""}${f.severity} ${f.rule} ${f.slug}`), ": ", wire(f.message));
+const found = (f) => make("p", { class: "found " + (isOpen(f) ? "open" : f.severity) },
+  make("strong", {}, `${isOpen(f) ? "? " : ""}${f.severity} ${f.rule} ${f.slug}`), ": ", wire(f.message));
 
 // The fields as a tree, with keyboard navigation by arrow keys.
 function tree(nodes) {

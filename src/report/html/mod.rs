@@ -16,6 +16,7 @@ use std::io::{self, Write};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use dissectors::kit::{Code, Rule, Set, Severity};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use self::answers::AnswerPart;
@@ -25,7 +26,7 @@ use super::conformance::{Conformance, party_counts};
 use super::json::line;
 use super::summary::{self, SummaryOptions};
 use super::{NO_ANSWER, TimeStyle};
-use crate::check::Outcome;
+use crate::check::{FindingGroup, Outcome};
 use crate::diagnose::Diagnoses;
 use crate::rows::{Heading, Importance, Kind, Table};
 use crate::session::Totals;
@@ -56,6 +57,9 @@ const SCRIPT: &str = concat!(
 /// Maximum number of rows of each table.
 const ROWS: usize = 5000;
 
+/// Maximum number of parties that are named below a rule.
+const PARTIES: usize = 10;
+
 /// The data of one capture on a page.
 pub struct Capture {
     name: String,
@@ -67,12 +71,14 @@ pub struct Capture {
     /// How many errors, warnings and notes it has, and each of its parties.
     counts: [u64; 3],
     parties: BTreeMap<String, [u64; 3]>,
-    /// The JSON of `summary` and `check`.
+    /// The JSON of `summary` and `check`, and the findings of each rule by party.
     summary: Vec<u8>,
     check: Vec<u8>,
+    groups: Value,
     /// How many more rows each table has.
     more: BTreeMap<&'static str, usize>,
-    rules: BTreeMap<Code, (&'static Rule, Severity)>,
+    /// The rules with findings, by the severities of these.
+    rules: BTreeMap<(Code, Severity), &'static Rule>,
     /// Packets that findings are about.
     found: Set<u64>,
     /// Its messages.
@@ -108,7 +114,7 @@ impl Capture {
         report.json(&mut summary);
         json::write(outcome, &[], least, None, &mut check)?;
         let found = outcome.findings.iter();
-        let rules = found.clone().map(|it| (it.rule.code, (it.rule, it.severity)));
+        let rules = found.clone().map(|it| ((it.rule.code, it.severity), it.rule));
         let times = AnswerTimes::of(TimeStyle::Utc, read);
         let answer = Answer::of(diagnoses, &outcome.attacks(), times);
         Ok(Capture {
@@ -121,6 +127,7 @@ impl Capture {
             parties: party_counts(outcome),
             summary,
             check,
+            groups: groups(outcome),
             more: report.left_out().collect(),
             rules: rules.collect(),
             found: found
@@ -135,6 +142,25 @@ impl Capture {
     pub fn found(&self) -> Set<u64> {
         self.found.clone()
     }
+}
+
+/// How many findings each rule has of each severity, and its parties with most of them, as `check` counts them: those that
+/// are listed may be only some.
+fn groups(outcome: &Outcome) -> Value {
+    let groups = FindingGroup::all(outcome, PARTIES).into_iter().map(|group| {
+        let rule = group.rule_outcome.rule;
+        let parties = group.parties.iter().take(PARTIES).map(|by| {
+            let (who, name) = (by.who(rule).name(), by.name());
+            let has_role = name.is_some() && !by.is_attack();
+            let role = if has_role { who } else { "" };
+            json!({ "name": name.as_deref().unwrap_or(who), "who": role, "count": by.count })
+        });
+        json!({
+            "rule": rule.code.to_string(), "severity": group.severity.name(), "count": group.count,
+            "parties": Vec::from_iter(parties), "all": group.parties.len(),
+        })
+    });
+    Value::Array(groups.collect())
 }
 
 /// Writes the page, by this version of the program.
@@ -196,6 +222,8 @@ fn report(captures: &[Capture]) -> Vec<u8> {
         out.extend_from_slice(&capture.summary);
         out.extend_from_slice(b",\"check\":");
         out.extend_from_slice(&capture.check);
+        out.extend_from_slice(b",\"groups\":");
+        let _ = line(&capture.groups, out);
         out.extend_from_slice(b",\"more\":");
         let _ = line(&capture.more, out);
         out.extend_from_slice(b",\"parties\":");
@@ -209,7 +237,7 @@ fn report(captures: &[Capture]) -> Vec<u8> {
 }
 
 /// The columns of the tables of the page, without those that people see only where there is room.
-fn columns() -> serde_json::Value {
+fn columns() -> Value {
     let column = |heading: Heading| {
         let shown = heading.shown.filter(|it| !matches!(it.importance, Importance::Spare(_)))?;
         let kind = match heading.kind {
@@ -224,7 +252,7 @@ fn columns() -> serde_json::Value {
         };
         let (first, rest) = shown.heading.split_at(1);
         let title = first.to_owned() + &rest.to_lowercase();
-        Some(serde_json::json!({
+        Some(json!({
             "name": heading.name, "heading": title, "kind": kind, "of": shown.of, "rare": shown.is_rare,
             "meaning": heading.about,
         }))
@@ -235,16 +263,16 @@ fn columns() -> serde_json::Value {
         (table.name().to_owned(), columns.flat_map(with_notes).collect())
     };
     let tables = [Table::Servers, Table::Masters, Table::Clients, Table::Flows];
-    serde_json::Value::Object(tables.into_iter().map(table).collect())
+    Value::Object(tables.into_iter().map(table).collect())
 }
 
 /// The column of findings counts errors and warnings; notes have one of their own.
-fn with_notes(mut column: serde_json::Value) -> Vec<serde_json::Value> {
+fn with_notes(mut column: Value) -> Vec<Value> {
     if column["name"] != "findings" {
         return vec![column];
     }
     column["meaning"] = "Errors and warnings; notes are counted apart.".into();
-    let notes = serde_json::json!({
+    let notes = json!({
         "name": "notes", "heading": "Notes", "kind": "count", "of": "", "rare": true,
         "meaning": "Notes: worth knowing, but no fault.",
     });

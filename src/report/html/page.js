@@ -81,15 +81,13 @@ function indexAhead(now, from) {
 // The shares of messages that are selected and embedded.
 function tell(now, messages) {
   const { sample } = now;
-  const sum = (of) => of.reduce((all, m) => all + (m.icmp ? 0 : m.weight), 0);
   by("chosen").textContent = isNarrowed()
-    ? `${grouped(sum(messages))} of ${counted(sum(sample.messages), "message")} chosen: every part of the page is about these.`
+    ? `${about(now)}${grouped(sumOf(messages))} of ${counted(sample.seen, "message")} chosen: every part of the page is about these.`
     : "";
-  const held = sample.messages.filter((m) => !m.icmp).length;
-  by("sampled").hidden = held >= sample.seen;
+  by("sampled").hidden = !now.isSampled;
   const out = now.check.findings.filter((f) => f.frames.length && !f.of).length;
   const all = out ? `all but ${grouped(out)} of those that findings are about` : "all that findings are about";
-  by("sampled").textContent = `This page holds ${grouped(held)} of ${counted(sample.seen, "message")}: ${all}, and others by chance. ` +
+  by("sampled").textContent = `This page holds ${grouped(now.held)} of ${counted(sample.seen, "message")}: ${all}, and others by chance. ` +
     "Charts, and numbers of chosen messages, are estimated from these; tables without a choice are of all.";
 }
 

@@ -31,8 +31,9 @@ pub struct Sample {
     json: Json,
     /// A line for each arrow: its fields and its bytes.
     details: Vec<u8>,
-    /// The number of messages.
+    /// The number of messages, and of copies among them, which count nowhere.
     seen: u64,
+    copies: u64,
     is_full: bool,
 }
 
@@ -52,6 +53,7 @@ struct Row {
     speaker: Role,
     /// It was taken because of a finding, and represents no other messages.
     is_certain: bool,
+    is_copy: bool,
     /// For a response: the requested data has arrived.
     completes: Option<bool>,
 }
@@ -69,6 +71,7 @@ impl Sample {
             json: Json::new(true),
             details: Vec::new(),
             seen: 0,
+            copies: 0,
             is_full: false,
         }
     }
@@ -107,6 +110,7 @@ impl Sample {
     /// The next message of the capture.
     pub fn message(&mut self, m: &MessageEvent<'_>) {
         self.seen += 1;
+        self.copies += u64::from(m.context().copy_of.is_some());
         if self.is_full() {
             return;
         }
@@ -132,6 +136,7 @@ impl Sample {
             length: m.length(),
             speaker: m.message().speaker,
             is_certain: has_finding,
+            is_copy: m.context().copy_of.is_some(),
             completes: m.reply().map(|reply| reply.complete),
         }));
         let is_exempt = has_finding || self.choice.is_none();
@@ -196,18 +201,23 @@ impl Sample {
     fn fill(&mut self) {
         self.is_full = true;
         if self.choice.is_none() {
-            let (seen, empty) = (self.seen, Sample::new(self.most, self.room));
-            *self = Sample { seen, is_full: true, ..empty };
+            let empty = Sample::new(self.most, self.room);
+            *self = Sample { seen: self.seen, copies: self.copies, is_full: true, ..empty };
         }
+    }
+
+    /// The number of messages without copies.
+    fn counted(&self) -> u64 {
+        self.seen - self.copies
     }
 
     /// The number of messages that each one represents, except for those with findings.
     fn weight(&self) -> f64 {
         let count = |certain: bool| {
-            let is = |row: &&Row| row.is_certain == certain;
+            let is = |row: &&Row| row.is_certain == certain && !row.is_copy;
             self.rows.iter().flatten().filter(is).count() as f64
         };
-        let (others, all) = (count(false), self.seen as f64 - count(true));
+        let (others, all) = (count(false), self.counted() as f64 - count(true));
         if self.choice.is_none() || others == 0.0 { 1.0 } else { (all / others).max(1.0) }
     }
 
@@ -220,7 +230,7 @@ impl Sample {
     /// of the details.
     pub(super) fn json(&self, out: &mut Vec<u8>) {
         let (parties, weight) = (self.ladder.party_objects(), self.weight());
-        let head = json!({ "seen": self.seen, "weight": weight, "parties": parties });
+        let head = json!({ "seen": self.counted(), "weight": weight, "parties": parties });
         let text = head.to_string();
         out.extend_from_slice(text.strip_suffix('}').unwrap_or(&text).as_bytes());
         out.extend_from_slice(b",\"messages\":[");

@@ -71,9 +71,9 @@ const VALUES = {
   flow: (m) => [String(m.flow)],
 };
 
-// Whether a filter is active.
-const isNarrowed = () =>
-  Boolean(state.q) || state.from !== undefined || state.to !== undefined || SETS.some((set) => state[set].length);
+// Whether a filter is active, except for a named one.
+const isNarrowed = (but) =>
+  Boolean(state.q) || state.from !== undefined || state.to !== undefined || SETS.some((set) => set !== but && state[set].length);
 
 // The messages that have all words of the search, in their texts or in the values of their fields; `undefined`: all.
 function searched(capture) {

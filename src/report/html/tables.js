@@ -30,8 +30,7 @@ function fared(asks, responds) {
   const asked = asks.filter((m) => m.answered !== undefined);
   const times = responds.filter((m) => m.response_time !== undefined && m.copy_of === undefined)
     .map((m) => [m.response_time, m.weight]).sort((a, b) => a[0] - b[0]);
-  const sum = (of) => of.reduce((all, m) => all + m.weight, 0);
-  const [exchanges, answered] = [sum(asked), sum(asked.filter((m) => m.answered))];
+  const [exchanges, answered] = [sumOf(asked), sumOf(asked.filter((m) => m.answered))];
   return {
     exchanges, requests: exchanges, answered,
     response_time_p50: percentile(times, 50), response_time_p95: percentile(times, 95),
@@ -41,7 +40,7 @@ function fared(asks, responds) {
 
 // Some findings: errors and warnings together, and notes apart.
 function tally(found) {
-  const count = (severity) => found.filter((f) => f.severity === severity && f.verdict !== "inconclusive").length;
+  const count = (severity) => found.filter((f) => f.severity === severity && !isOpen(f)).length;
   const [errors, warnings, notes] = ["error", "warning", "note"].map(count);
   return { findings: errors + warnings, errors, notes };
 }
@@ -109,7 +108,7 @@ function flowRows(messages) {
   return [...flows].map(([flow, own]) => {
     const asks = own.find((m) => m.speaker === "client") || own[0];
     const ends = asks.speaker === "client" || asks.speaker === "server" ? [asks.src, asks.dst] : [asks.dst, asks.src];
-    const late = () => ({ duration: own[own.length - 1].at - own[0].at, messages: own.reduce((sum, m) => sum + m.weight, 0),
+    const late = () => ({ duration: own[own.length - 1].at - own[0].at, messages: sumOf(own),
       ...fared(own, own), ...tally(own.flatMap((m) => m.findings)) });
     return { flow, client: ends[0], server: ends[1], protocol: own[0].protocol, late };
   });
@@ -196,7 +195,8 @@ function showTable(table, rows, capture, [key, set]) {
     const tone = (isFound && row.errors) || (of && value < 100) ? "bad" : isFound && "warn";
     const classes = [write && "number", tone].filter(Boolean).join(" ");
     const least = (name === "findings" || name === "notes") && value > 0 && capture.isPartial && (isNarrowed() || table === "flows") ? "\u2265 " : "";
-    const text = write ? least + write(value) : shortened(value, kind === "text" && name !== "kinds" ? NAME : 60);
+    const isEstimated = kind === "count" && !least && value > 0 && capture.isSampled && (isNarrowed() || table === "flows");
+    const text = write ? least + (isEstimated ? "\u2248 " : "") + write(value) : shortened(value, kind === "text" && name !== "kinds" ? NAME : 60);
     const isCut = !write && text !== visible(value);
     return make("td", { class: classes || undefined, title: isCut ? String(value) : undefined }, write ? text : wire(text));
   };

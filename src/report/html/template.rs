@@ -145,15 +145,12 @@ fn timeline() -> Markup {
 }
 
 /// The rules that did not simply pass, the most severe first, with their requirements and
-/// citations.
+/// citations. A rule that was broken, and has notes as well, is there twice.
 fn findings(captures: &[Capture]) -> Markup {
-    let mut rules: BTreeMap<Code, (&Rule, Severity)> = BTreeMap::new();
-    for capture in captures {
-        for (&code, &(rule, severity)) in &capture.rules {
-            let known = rules.entry(code).or_insert((rule, severity));
-            known.1 = known.1.max(severity);
-        }
-    }
+    let rules = captures.iter().flat_map(|capture| &capture.rules);
+    let rules: BTreeMap<(Code, Severity), &Rule> = rules.map(|(key, rule)| (*key, *rule)).collect();
+    let of = |severity| rules.iter().filter(move |((_, it), _)| *it == severity);
+    let of = |severity| of(severity).map(|((code, _), rule)| (*code, *rule));
     html! {
         section id="findings-section" aria-labelledby="findings-title" {
             h2 id="findings-title" { "Findings" }
@@ -164,11 +161,9 @@ fn findings(captures: &[Capture]) -> Markup {
             }
             p id="no-findings" hidden { "No findings in what is shown." }
             @for severity in [Severity::Error, Severity::Warning] {
-                @for (code, (rule, _)) in rules.iter().filter(|(_, (_, of_rule))| *of_rule == severity) {
-                    (card(*code, rule, severity))
-                }
+                @for (code, rule) in of(severity) { (card(code, rule, severity)) }
             }
-            (notes(rules.iter().filter(|(_, (_, severity))| *severity == Severity::Note).map(|(code, (rule, _))| (*code, *rule))))
+            (notes(of(Severity::Note)))
         }
     }
 }
@@ -189,9 +184,9 @@ fn notes<'r>(rules: impl Iterator<Item = (Code, &'r Rule)>) -> Markup {
 
 fn card(code: Code, rule: &Rule, severity: Severity) -> Markup {
     html! {
-        article class={ "rule " (severity.name()) } data-rule=(code)
-            data-answer[rule.requires_response] aria-labelledby={ "rule-" (code) } {
-            h3 id={ "rule-" (code) } {
+        article class={ "rule " (severity.name()) } data-rule=(code) data-severity=(severity.name())
+            data-answer[rule.requires_response] aria-labelledby={ "rule-" (code) "-" (severity.name()) } {
+            h3 id={ "rule-" (code) "-" (severity.name()) } {
                 span class={ "badge " (severity.name()) } { (severity.name()) }
                 " " span class="code" { (code) } " " (rule.slug)
                 span class="count" data-count {}

@@ -70,7 +70,7 @@ function marks(svg, on, messages) {
   const found = new Map(), unanswered = new Set();
   for (const m of messages) {
     const nth = Math.floor((m.at - on.first) / on.step);
-    for (const f of m.findings) if (f.verdict !== "inconclusive") collect(found, nth, f.severity);
+    for (const f of m.findings) if (!isOpen(f)) collect(found, nth, f.severity);
     if (m.answered === false) unanswered.add(nth);
   }
   const middle = (nth) => on.x(on.first + (nth + 0.5) * on.step);
@@ -95,12 +95,11 @@ function axis(svg, on, capture) {
 
 function described(capture, messages) {
   const [first, last] = capture.ends;
-  const sum = (wanted) => messages.filter((m) => !m.icmp && wanted(m)).reduce((all, m) => all + m.weight, 0);
   const asked = capture.summary.protocols.reduce((all, row) => all + row.exchanges - row.answered, 0);
   // Without filters the numbers are those of the tables: the page may have only some of the messages.
-  const [count, unanswered] = isNarrowed() ? [sum(() => true), sum((m) => m.answered === false)] : [capture.sample.seen, asked];
+  const [count, unanswered] = isNarrowed() ? [sumOf(messages), sumOf(messages.filter((m) => m.answered === false))] : [capture.sample.seen, asked];
   return `Messages a second from ${clock(capture, first)} to ${clock(capture, last)} UTC on ${day(capture, first)}: ` +
-    `${counted(count, "message")}, ${counted(unanswered, "unanswered request")}`;
+    `${isNarrowed() ? about(capture) : ""}${counted(count, "message")}, ${counted(unanswered, "unanswered request")}`;
 }
 
 // Dragging selects a range of time.

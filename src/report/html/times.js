@@ -18,7 +18,7 @@ function showTimes(capture, messages) {
   const width = Math.min(widthOf("times"), 900) - LEFT - 8, height = 150, most = Math.max(...bars);
   const x = (time) => LEFT + ((Math.log10(time) * fine - low) / bars.length) * width;
   const y = (count) => height - 22 - (count / most) * (height - 46);
-  const all = counted(times.reduce((sum, [, weight]) => sum + weight, 0), "response");
+  const all = about(capture) + counted(times.reduce((sum, [, weight]) => sum + weight, 0), "response");
   const text = `${all}: half of them within ${span(p50)}, 95 % within ${span(p95)}, the slowest after ${span(longest)}`;
   const svg = draw("svg", { width: width + LEFT + 8, height, viewBox: `0 0 ${width + LEFT + 8} ${height}`, role: "img", "aria-label": text });
   bars.forEach((count, nth) => {

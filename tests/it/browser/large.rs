@@ -62,6 +62,14 @@ fn a_page_with_some_of_the_messages_counts_all() {
     let described = browser.run(described);
     let described = described.as_str().unwrap();
     assert!(described.ends_with(": 12,350 messages, 1 unanswered request"), "{described}");
+    // What is known of all is not estimated from some, and what is estimated says so.
+    let numbers = browser.run(
+        "return ['a2s', 'yes', 'a2s.player_request'].map((it) => \
+         document.querySelector(`[data-value='${it}']`).parentElement.querySelector('.number').textContent)",
+    );
+    let numbers = Vec::from_iter(numbers.as_array().unwrap().iter().map(|it| it.as_str().unwrap()));
+    assert_eq!(numbers[..2], ["12,350", "5,850"]);
+    assert!(numbers[2].starts_with("\u{2248} 6,"), "{numbers:?}");
     let headline = browser.text(".verdict:not([hidden])");
     assert!(headline.contains("5,850 of 5,851 requests were answered"), "{headline}");
 }

@@ -1,77 +1,14 @@
-//! The findings of one rule, by party.
+//! The findings of one rule, by party, as text.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
-use dissectors::kit::{Map, Role, Severity, Verdict};
+use dissectors::kit::Severity;
 
 use super::{Style, faint, hex, tone};
-use crate::check::{Outcome, Party, ReportedFinding, RuleOutcome, Tally};
+use crate::check::{ByParty, FindingGroup, Outcome, ReportedFinding};
 use crate::report::TimeFormatter;
 use crate::report::check::put;
 use crate::text::{counted, escaped, grouped, hanging};
 
-/// Findings of one rule and one severity.
-pub(super) struct FindingGroup<'o> {
-    rule_outcome: &'o RuleOutcome,
-    severity: Severity,
-    /// Their number, kept or only counted.
-    count: u64,
-    /// The parties with most findings first, up to the number that is named; the others in no
-    /// order.
-    parties: Vec<ByParty<'o>>,
-    /// The finding that is shown first.
-    first: Option<&'o ReportedFinding>,
-}
-
-/// The findings of one party; `None` for faults of the recording.
-struct ByParty<'o> {
-    party: Option<Party>,
-    count: u64,
-    /// Those that are kept, in the order of the packets.
-    found: Vec<&'o ReportedFinding>,
-}
-
-impl ByParty<'_> {
-    /// Its sort key.
-    fn rank(&self) -> impl Ord + use<> {
-        let first = self.found.first().map_or(u64::MAX, |found| found.frame());
-        (Reverse(self.count), first, self.party)
-    }
-}
-
 impl<'o> FindingGroup<'o> {
-    /// All groups: the most severe first, then by the codes of the rules. This many parties are
-    /// named per group.
-    pub(super) fn all(outcome: &'o Outcome, named: usize) -> Vec<FindingGroup<'o>> {
-        let mut kept: BTreeMap<_, Vec<&ReportedFinding>> = BTreeMap::new();
-        for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
-            kept.entry((Reverse(found.severity), found.rule.code)).or_default().push(found);
-        }
-        let group =
-            |((severity, code), found): ((Reverse<Severity>, _), Vec<&'o ReportedFinding>)| {
-                let rule_outcome = outcome.rules.iter().find(|it| it.rule.code == code)?;
-                let mut parties = by_party(rule_outcome, severity.0, &found, &outcome.tally);
-                let first =
-                    parties.iter().filter(|by| !by.found.is_empty()).min_by_key(|by| by.rank());
-                let first = first.and_then(|by| by.found.first().copied());
-                // Under a flood there are very many: only those that are named are sorted.
-                if named < parties.len() {
-                    parties.select_nth_unstable_by_key(named, ByParty::rank);
-                }
-                let end = named.min(parties.len());
-                parties[..end].sort_unstable_by_key(ByParty::rank);
-                Some(FindingGroup {
-                    rule_outcome,
-                    severity: severity.0,
-                    count: rule_outcome.count(severity.0),
-                    parties,
-                    first,
-                })
-            };
-        kept.into_iter().filter_map(group).collect()
-    }
-
     pub(super) fn write(
         &self,
         outcome: &Outcome,
@@ -145,10 +82,9 @@ impl<'o> FindingGroup<'o> {
         stamp: &mut TimeFormatter,
         out: &mut String,
     ) {
-        let name = by.party.map(|party| {
-            let who = by.found.first().map_or(self.rule_outcome.rule.who, |found| found.who);
-            let attack = by.found.first().and_then(|found| found.attack.as_ref());
-            attack.map_or_else(|| format!("{} {party}", who.name()), ToString::to_string)
+        let name = by.name().map(|name| match by.is_attack() {
+            true => name,
+            false => format!("{} {name}", by.who(self.rule_outcome.rule).name()),
         });
         if self.count == 1 || by.party.is_none() && self.parties.len() == 1 && by.count == 1 {
             for found in shown {
@@ -205,43 +141,4 @@ impl<'o> FindingGroup<'o> {
             hex(excerpt, before, style.text.paint, out);
         }
     }
-}
-
-/// The counts of each party, in no particular order.
-fn by_party<'o>(
-    rule_outcome: &RuleOutcome,
-    severity: Severity,
-    found: &[&'o ReportedFinding],
-    tally: &Tally,
-) -> Vec<ByParty<'o>> {
-    let mut parties: Vec<ByParty<'_>> = Vec::new();
-    let mut places: Map<Option<Party>, usize> = Map::default();
-    let mut place = |parties: &mut Vec<ByParty<'o>>, party| {
-        let at = *places.entry(party).or_insert(parties.len());
-        if at == parties.len() {
-            parties.push(ByParty { party, count: 0, found: Vec::new() });
-        }
-        at
-    };
-    // A rule with severity note has its breaches among its notes.
-    let verdicts = [Verdict::Note, Verdict::Fail].into_iter();
-    for verdict in verdicts.filter(|it| it.severity(rule_outcome.severity) == severity) {
-        let of_rule = tally.parties().get(&(rule_outcome.rule.code, verdict));
-        for (&party, count) in of_rule.into_iter().flatten() {
-            let at = place(&mut parties, Some(party));
-            parties[at].count += count;
-        }
-    }
-    for &found in found {
-        let at = place(&mut parties, Party::of(found));
-        let by = &mut parties[at];
-        by.found.push(found);
-        by.count = by.count.max(by.found.len() as u64);
-    }
-    if rule_outcome.rule.who == Role::Capture
-        && let [nobody] = &mut *parties
-    {
-        nobody.count = rule_outcome.count(severity);
-    }
-    parties
 }
