@@ -38,6 +38,12 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// The same, of all messages and parties.
+    #[must_use]
+    pub fn of_all(self) -> Selection {
+        Selection { who: None, host: None, filter: None, typed: None, ..self }
+    }
+
     /// Whether a rule is selected.
     pub fn has(&self, rule: &Rule) -> bool {
         (self.select.is_empty() || self.select.iter().any(|other| other.code == rule.code))

@@ -113,7 +113,10 @@ fn save(output: &Path, captures: &mut [Capture]) -> Result<(), Failure> {
 
 /// The state of the current capture.
 struct Current {
+    /// Of the findings that are listed.
     checker: Checker,
+    /// Of all messages, if only some are selected: the verdict is of the whole capture.
+    whole: Option<Checker>,
     diagnosis: Diagnosis,
     summary: Summary,
     sample: Sample,
@@ -177,8 +180,10 @@ impl Consumer for PageCollector {
             Some(capture) => capture.sample.again(capture.found(), self.most, self.room),
             None => Sample::new(self.most, self.room),
         };
+        let checker = |selection| Checker::new(selection, self.ledger_settings, self.complete);
         self.current = Some(Current {
-            checker: Checker::new(self.selection.clone(), self.ledger_settings, self.complete),
+            checker: checker(self.selection.clone()),
+            whole: self.filter.is_some().then(|| checker(self.selection.clone().of_all())),
             diagnosis: self.diagnosing.diagnosis(),
             summary: Summary::new(self.bytes, self.filter.is_some()),
             sample,
@@ -191,6 +196,7 @@ impl Consumer for PageCollector {
         let is_wanted = event.is_wanted(self.filter.as_ref());
         if self.again.is_none() {
             current.checker.event(event);
+            current.whole.iter_mut().for_each(|whole| whole.event(event));
             current.diagnosis.event(event);
             current.summary.event(event, is_wanted);
         }
@@ -209,9 +215,8 @@ impl Consumer for PageCollector {
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        let Some(Current { checker, diagnosis, summary, sample }) = self.current.take() else {
-            return Ok(());
-        };
+        let Some(current) = self.current.take() else { return Ok(()) };
+        let Current { checker, whole, diagnosis, summary, sample } = current;
         if let Some(nth) = &mut self.again {
             let capture = self.captures.get_mut(*nth);
             if let Some(capture) = capture.filter(|it| is_short(&it.sample, self.most)) {
@@ -222,13 +227,22 @@ impl Consumer for PageCollector {
         }
         let (messages, bytes) = sample.taken();
         (self.most, self.room) = (self.most - messages, self.room.saturating_sub(bytes));
-        // Both review the same counts, which the first one takes.
+        // All review the same counts, which each one takes.
         let traffic = read.traffic.clone();
         let diagnoses = diagnosis.outcome(read, None);
+        let whole = whole.map(|whole| {
+            read.traffic = traffic.clone();
+            whole.outcome(vec![self.name.clone()], read)
+        });
         read.traffic = traffic;
-        let outcome = checker.outcome(vec![self.name.clone()], read);
-        let verdicts =
-            Verdicts { outcome: &outcome, least: self.fail_on.least(), diagnoses: &diagnoses };
+        let listed = checker.outcome(vec![self.name.clone()], read);
+        let typed = self.selection.typed.as_deref().unwrap_or_default();
+        let verdicts = Verdicts {
+            outcome: whole.as_ref().unwrap_or(&listed),
+            selected: whole.is_some().then_some((typed, &listed)),
+            least: self.fail_on.least(),
+            diagnoses: &diagnoses,
+        };
         let name = self.name.clone();
         self.captures.push(Capture::new(name, &summary, &verdicts, sample, read)?);
         Ok(())

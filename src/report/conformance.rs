@@ -77,10 +77,17 @@ impl Conformance {
             );
         }
         for (_, holds) in &outcome.lacking {
-            sentences.push(format!("It holds {}.", escaped(holds)));
+            sentences.push(as_sentence(holds));
         }
         Conformance { tone, headline, sentences }
     }
+}
+
+/// A text as a sentence: `No message matches -Y 'frame == 4'; 41 messages of a2s.`
+pub(super) fn as_sentence(text: &str) -> String {
+    let text = escaped(text);
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}.", first.to_uppercase())
 }
 
 /// The rules that one kind of party broke, and the parties.

@@ -179,6 +179,38 @@ fn a_filter_selects_the_embedded_messages() {
     assert_eq!(capture["summary"], serde_json::from_str::<Value>(&summary.out).unwrap());
 }
 
+/// What is listed is of the selected messages; the verdict is not.
+#[test]
+fn under_a_filter_the_verdict_is_that_of_the_whole_capture() {
+    let project = Project::new("report-filter-verdict");
+    let file = "samples/valve-master-faults.pcap";
+    let conformance = |page: &str| {
+        let (_, rest) = above(page).split_once("class=\"conformance ").unwrap();
+        let (line, rest) = rest.split_once("</details>").unwrap();
+        (line.to_owned(), rest.split("</section>").next().unwrap().to_owned())
+    };
+    let (whole, none) = conformance(&page(&project, &[file]));
+    assert!(whole.contains("Not as specified: 8 errors, 7 warnings, 1 note"), "{whole}");
+    assert!(!none.contains("<code>"), "{none}");
+    for (filter, named, holds) in [
+        (
+            &["-Y", "valve_master.reply and frame==4"][..],
+            "-Y 'valve_master.reply and frame==4'",
+            "",
+        ),
+        (&["--host", "10.0.1.2"], "--host 10.0.1.2", ""),
+        (
+            &["-Y", "frame==400"],
+            "-Y 'frame==400'",
+            " No message matches -Y 'frame==400'; 20 messages of valve_master.",
+        ),
+    ] {
+        let (verdict, note) = conformance(&page(&project, &[filter, &[file][..]].concat()));
+        assert_eq!(verdict, whole, "{filter:?}");
+        assert!(note.contains(&format!("<code>{named}</code> selects.{holds}</p>")), "{note}");
+    }
+}
+
 /// Of each rule, only the first findings are kept; its parties are ranked by all of them.
 #[test]
 fn of_many_findings_the_counts_are_those_of_check() {

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use self::answers::AnswerPart;
 use super::answer::{Answer, AnswerTimes};
 use super::check::json;
-use super::conformance::{Conformance, party_counts};
+use super::conformance::{Conformance, as_sentence, party_counts};
 use super::json::line;
 use super::summary::{self, SummaryOptions};
 use super::{NO_ANSWER, TimeStyle};
@@ -68,8 +68,13 @@ pub struct Capture {
     begin: String,
     answer: AnswerPart,
     verdict: Conformance,
-    /// How many errors, warnings and notes it has, and each of its parties.
+    /// How many errors, warnings and notes it has.
     counts: [u64; 3],
+    /// Those that are attacked or at fault.
+    who: String,
+    /// The options that select messages, as they were typed, and what the capture holds if they select none.
+    selected: Option<(String, Option<String>)>,
+    /// How many errors, warnings and notes each party has.
     parties: BTreeMap<String, [u64; 3]>,
     /// The JSON of `summary` and `check`, and the findings of each rule by party.
     summary: Vec<u8>,
@@ -87,8 +92,10 @@ pub struct Capture {
 
 /// What was concluded about a capture.
 pub struct Verdicts<'v> {
-    /// By the rules.
+    /// By the rules, of the whole capture.
     pub outcome: &'v Outcome,
+    /// Options that select messages, as they were typed, and the outcome of what they select.
+    pub selected: Option<(&'v str, &'v Outcome)>,
     /// The minimum severity that fails it.
     pub least: Severity,
     /// What players notice, and attacks.
@@ -107,27 +114,33 @@ impl Capture {
         sample: Sample,
         read: &Totals,
     ) -> io::Result<Capture> {
-        let &Verdicts { outcome, least, diagnoses } = verdicts;
+        let &Verdicts { outcome, selected, least, diagnoses } = verdicts;
+        // What is listed is of the selected messages, the verdict of all.
+        let listed = selected.map_or(outcome, |(_, of_selected)| of_selected);
         let shown = SummaryOptions { table: None, order: None, top: ROWS, times: TimeStyle::Utc };
         let report = summary::SummaryReport::new(tables, read, None, shown);
         let (mut summary, mut check) = (Vec::new(), Vec::new());
         report.json(&mut summary);
-        json::write(outcome, &[], least, None, &mut check)?;
-        let found = outcome.findings.iter();
+        json::write(listed, &[], least, None, &mut check)?;
+        let found = listed.findings.iter();
         let rules = found.clone().map(|it| ((it.rule.code, it.severity), it.rule));
         let times = AnswerTimes::of(TimeStyle::Utc, read);
         let answer = Answer::of(diagnoses, &outcome.attacks(), times);
+        let answer = AnswerPart::of(&answer, times);
+        let lacking = listed.lacking.first().map(|(_, holds)| as_sentence(holds));
         Ok(Capture {
             name,
             recording: report.recording(),
             begin: report.begin().unwrap_or_default(),
-            answer: AnswerPart::of(&answer, times),
             verdict: Conformance::of(outcome, least, read),
             counts: Severity::ALL.map(|severity| outcome.count(severity)),
-            parties: party_counts(outcome),
+            who: overview::who(&answer, &party_counts(outcome)),
+            answer,
+            selected: selected.map(|(typed, _)| (typed.to_owned(), lacking)),
+            parties: party_counts(listed),
             summary,
             check,
-            groups: groups(outcome),
+            groups: groups(listed),
             more: report.left_out().collect(),
             rules: rules.collect(),
             found: found

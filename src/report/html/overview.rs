@@ -1,11 +1,13 @@
 //! Several captures, the worst one first, in a table; a row leads to the capture.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use dissectors::kit::Severity;
 use maud::{Markup, html};
 
 use super::Capture;
+use super::answers::AnswerPart;
 use crate::report::conformance::named;
 use crate::text::{escaped, grouped};
 
@@ -47,7 +49,7 @@ fn row(nth: usize, capture: &Capture) -> Markup {
             td class=(capture.answer.tone) { (capture.answer.headline) }
             td class={ "number" @if errors > 0 { " bad" } } { (grouped(errors)) }
             td class={ "number" @if warnings > 0 { " warn" } } { (grouped(warnings)) }
-            td { (capture.who()) }
+            td { (capture.who) }
             td class="when" { (capture.begin) }
         }
     }
@@ -61,20 +63,20 @@ impl Capture {
     fn is_at_fault(&self) -> bool {
         self.answer.tone == "fail"
     }
+}
 
-    /// Those that are attacked or at fault; without any, those with errors, or else with warnings.
-    fn who(&self) -> String {
-        if !self.answer.who.is_empty() {
-            return named(self.answer.who.iter().cloned());
-        }
-        let with = |severity| {
-            let at = Severity::ALL.iter().position(|it| *it == severity).unwrap_or_default();
-            let parties = self.parties.iter().filter(move |(_, counts)| counts[at] > 0);
-            Vec::from_iter(parties.map(|(party, _)| party.clone()))
-        };
-        match with(Severity::Error) {
-            none if none.is_empty() => named(with(Severity::Warning).into_iter()),
-            some => named(some.into_iter()),
-        }
+/// Those that are attacked or at fault; without any, those with errors, or else with warnings.
+pub(super) fn who(answer: &AnswerPart, parties: &BTreeMap<String, [u64; 3]>) -> String {
+    if !answer.who.is_empty() {
+        return named(answer.who.iter().cloned());
+    }
+    let with = |severity| {
+        let at = Severity::ALL.iter().position(|it| *it == severity).unwrap_or_default();
+        let parties = parties.iter().filter(move |(_, counts)| counts[at] > 0);
+        Vec::from_iter(parties.map(|(party, _)| party.clone()))
+    };
+    match with(Severity::Error) {
+        none if none.is_empty() => named(with(Severity::Warning).into_iter()),
+        some => named(some.into_iter()),
     }
 }

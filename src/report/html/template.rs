@@ -109,6 +109,12 @@ fn verdict(nth: usize, capture: &Capture, name: &str) -> Markup {
                     ul { @for sentence in &words.sentences { li { (sentence) } } }
                 }
             }
+            @if let Some((typed, lacking)) = &capture.selected {
+                p class="note selected" {
+                    "The verdict is of the whole capture. What is below is of the messages that " code { (typed) } " selects."
+                    @if let Some(lacking) = lacking { " " (lacking) }
+                }
+            }
         }
     }
 }
