@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dissectors::kit::Transport;
 use dissectors::ledger::LedgerSettings;
+use dissectors::net_rules::{NET005, NET011};
 
 use crate::Terminal;
 use crate::abuse::{Abuse, AbuseSetting, Attack, AttackKind};
@@ -63,7 +64,7 @@ pub fn run(
         capture: None,
         has_begun: false,
         has_traffic: false,
-        reported: [0; 2],
+        reported: [0; 3],
         out,
     };
     let running = terminal.err && !terminal.out;
@@ -110,8 +111,8 @@ struct AbuseConsumer<'w> {
     has_begun: bool,
     /// There was supported traffic.
     has_traffic: bool,
-    /// All packets, and those of TCP, that earlier reports on this capture were about.
-    reported: [u64; 2],
+    /// All packets, those of TCP, and unfinished datagrams, that earlier reports on this capture were about.
+    reported: [u64; 3],
     out: &'w mut dyn Write,
 }
 
@@ -130,7 +131,7 @@ impl Consumer for AbuseConsumer<'_> {
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.capture = name.map(str::to_owned);
         self.has_traffic = false;
-        self.reported = [0; 2];
+        self.reported = [0; 3];
         Ok(())
     }
 
@@ -187,9 +188,12 @@ impl AbuseConsumer<'_> {
         if let Some(reports) = &mut self.reports {
             reports.write(&attacks, &self.abuse)?;
         }
-        let read_by_now = [read.packets, read.foreign.packets(Transport::Tcp)];
+        let unfinished = [&NET005, &NET011].map(|rule| read.rules.of(rule).findings());
+        let unfinished = unfinished.iter().sum();
+        let read_by_now = [read.packets, read.foreign.packets(Transport::Tcp), unfinished];
         let reported = std::mem::replace(&mut self.reported, read_by_now);
-        let [packets, tcp] = [0, 1].map(|nth| read_by_now[nth].saturating_sub(reported[nth]));
+        let [packets, tcp, unfinished] =
+            [0, 1, 2].map(|nth| read_by_now[nth].saturating_sub(reported[nth]));
         let report = AbuseReport {
             attacks: &attacks,
             capture: self.capture.as_deref(),
@@ -198,6 +202,7 @@ impl AbuseConsumer<'_> {
             omitted: self.abuse.omitted(),
             packets,
             tcp,
+            unfinished,
             seen: self.abuse.seen(),
         };
         let mut bytes = Vec::new();

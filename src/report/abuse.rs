@@ -30,6 +30,8 @@ pub struct AbuseReport<'r> {
     pub packets: u64,
     /// Those of TCP, which are not looked at.
     pub tcp: u64,
+    /// Datagrams of which fragments are missing, which are not looked at, either.
+    pub unfinished: u64,
     /// Those that were looked at.
     pub seen: SeenTraffic,
 }
@@ -89,8 +91,17 @@ impl AbuseReport<'_> {
             0 => String::new(),
             tcp => format!("; {} of TCP are not measured", counted(tcp, "packet")),
         };
+        let unfinished = match self.unfinished {
+            0 => String::new(),
+            some => {
+                let datagrams = counted(some, "IP datagram");
+                format!(
+                    "; the fragments of {datagrams} that never became whole are not measured, and may be a flood"
+                )
+            }
+        };
         format!(
-            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{innocent}{one_way}{client}{tcp}"
+            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{innocent}{one_way}{client}{tcp}{unfinished}"
         )
     }
 

@@ -39,7 +39,7 @@ impl AnswerTimes {
     /// One attack as `abuse` reports it.
     pub(in crate::report) fn report(self, attack: &Attack) -> AbuseReport<'_> {
         // The line about a capture without attacks is not needed.
-        let (seen, tcp) = (SeenTraffic::default(), 0);
+        let (seen, tcp, unfinished) = (SeenTraffic::default(), 0, 0);
         AbuseReport {
             attacks: std::slice::from_ref(attack),
             capture: None,
@@ -48,6 +48,7 @@ impl AnswerTimes {
             omitted: Omitted::default(),
             packets: 0,
             tcp,
+            unfinished,
             seen,
         }
     }

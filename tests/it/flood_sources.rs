@@ -1,6 +1,7 @@
 //! Who floods, and who only seems to: clients in whose names packets are forged, crowds that return their challenges,
 //! and players who ask for nothing.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use captures::wire::{Capture, Datagram, Ip, Link, START, protocol};
@@ -304,4 +305,22 @@ fn what_a_victim_asked_for_is_told_from_what_floods_it_by_its_beginning() {
     assert_eq!(attack["seat"], "victim");
     let best = &attack["filters"][0];
     assert!(number(&best["drops"]) > 0.99 && number(&best["collateral"]) < 0.001, "{best:#}");
+}
+
+/// They are no datagrams of a port, so that nobody is attacked for certain.
+#[test]
+fn fragments_that_never_become_whole_are_said_not_to_be_measured() {
+    let mut scene = Scene::new();
+    scene.asks(0, &anyone(90_000), SERVER, [1; 4], 110);
+    for nth in 0..500_u32 {
+        let (from, to) = (anyone(nth).parse::<SocketAddr>(), SERVER.parse::<SocketAddr>());
+        let ip = Ip { id: nth + 7, ..Ip::new(from.unwrap().ip(), to.unwrap().ip()) };
+        let packet = ip.fragment(protocol::UDP, 0, true, &[9; 1_480]);
+        scene.0.push(START.after_ms(1_000 + u64::from(nth)), &packet);
+    }
+    let (_project, file) = Project::of_capture(scene.0.in_time().pcap());
+    let said = gamewire(["abuse", "--no-config", &file]).out;
+    assert!(said.contains("the fragments of 500 IP datagrams that never became whole"), "{said}");
+    let said = gamewire(["abuse", "--no-config", "samples/a2s-vlan-ipv6-fragments.pcapng"]).out;
+    assert!(said.starts_with("no attack") && !said.contains("fragments"), "{said}");
 }
