@@ -1,6 +1,7 @@
 //! `gamewire diagnose`: why players see a server or not.
 
 use std::io::{self, Write};
+use std::net::IpAddr;
 
 use dissectors::ledger::LedgerSettings;
 
@@ -30,6 +31,7 @@ pub fn run(
 ) -> Result<bool, Failure> {
     let config = settings_of(&args.input, err)?;
     let new = DiagnosisSetting {
+        server: args.server,
         of_probe: args.of_probe,
         ..DiagnosisSetting::new(&args.input, &config, args.complete)
     };
@@ -60,6 +62,8 @@ pub(super) struct DiagnosisSetting {
     ledger_settings: LedgerSettings,
     /// The user states that captures are complete.
     complete: bool,
+    /// The server that is asked about.
+    server: Option<(IpAddr, Option<u16>)>,
     /// They are of what gamewire asked by itself.
     of_probe: Option<cli::OfProbe>,
     identifier: Identifier,
@@ -78,6 +82,7 @@ impl DiagnosisSetting {
             attack_bytes: limits.attack_bytes(),
             ledger_settings: check::ledger_settings(&config.settings, limits.protocols.remembered),
             complete: complete.unwrap_or(config.complete),
+            server: None,
             of_probe: None,
             identifier: identifier(input, config),
         }
@@ -93,7 +98,7 @@ impl DiagnosisSetting {
         let setting = AbuseSetting::usual(self.ledger_settings);
         let abuse = Abuse::new(self.attack_bytes, setting, self.identifier.clone());
         let diagnosis = Diagnosis::new(self.bytes, self.ledger_settings, self.complete);
-        let diagnosis = diagnosis.with_attacks(abuse);
+        let diagnosis = diagnosis.with_attacks(abuse).of_server(self.server);
         match self.of_probe {
             Some(probe) => diagnosis.of_probe(probe.master),
             None => diagnosis,
@@ -140,7 +145,7 @@ impl Consumer for DiagnoseConsumer<'_> {
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
         let empty = self.setting.diagnosis();
         let diagnosis = std::mem::replace(&mut self.diagnosis, empty);
-        let diagnoses = diagnosis.outcome(read, self.args.server);
+        let diagnoses = diagnosis.outcome(read);
         self.found |= diagnoses.has_fault();
         let report = DiagnosisReport {
             diagnoses: &diagnoses,

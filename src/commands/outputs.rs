@@ -14,6 +14,17 @@ pub fn refuse_standard_output(output: Option<FileId>, files: &[PathBuf]) -> Resu
     refuse(output, "standard output", "the capture", files.iter().map(PathBuf::as_path))
 }
 
+/// Refuses `-` as the name of an output that is not written to standard output.
+///
+/// # Errors
+/// It is that.
+pub(super) fn refuse_dash(output: &Path, option: &str, why: &str) -> Result<(), Failure> {
+    match output == Path::new("-") {
+        true => Err(Failure::Other(format!("{option} -: {why}"))),
+        false => Ok(()),
+    }
+}
+
 /// Refuses an output file that is one of the captures.
 ///
 /// # Errors

@@ -42,10 +42,8 @@ pub fn run(
         let why = "report reads files and writes to -o; --interface and -w are for other commands";
         return Err(Failure::Other(why.to_owned()));
     }
-    if args.output.as_os_str() == "-" {
-        let why = "-o -: a report is written whole or not at all; name a file";
-        return Err(Failure::Other(why.to_owned()));
-    }
+    let why = "a report is written whole or not at all; name a file";
+    outputs::refuse_dash(&args.output, "-o", why)?;
     outputs::refuse_capture(&args.output, "-o", &input.files)?;
     let config = settings_of(input, err)?;
     let selection = checking::selection_of(&input.wanted, &config, err)?;
@@ -229,7 +227,7 @@ impl Consumer for PageCollector {
         (self.most, self.room) = (self.most - messages, self.room.saturating_sub(bytes));
         // All review the same counts, which each one takes.
         let traffic = read.traffic.clone();
-        let diagnoses = diagnosis.outcome(read, None);
+        let diagnoses = diagnosis.outcome(read);
         let whole = whole.map(|whole| {
             read.traffic = traffic.clone();
             whole.outcome(vec![self.name.clone()], read)

@@ -27,10 +27,16 @@ pub(super) fn conclude(server: &mut Server) {
     let why = wrapped.or(why).or(unnamed).or_else(|| two_hosts(server));
     if let Some(why) = why {
         server.fact_mut(Item::Believable).open_by(why);
-    } else if server.fact(Item::Believable).open.is_none()
-        && let Some(frame) = server.fact(Item::Readable).shown.first().copied()
-    {
-        server.good(Item::Believable, frame);
+    } else if server.fact(Item::Believable).open.is_none() {
+        let readable = server.fact(Item::Readable);
+        let (unread, first) = (readable.open.clone(), readable.shown.first().copied());
+        let unread = unread.filter(|it| it.cause.unknown.contains(&Item::Believable));
+        // What cannot be read may say something else.
+        if let Some(unread) = unread {
+            server.fact_mut(Item::Believable).open = Some(unread);
+        } else if let Some(frame) = first {
+            server.good(Item::Believable, frame);
+        }
     }
 }
 

@@ -217,6 +217,11 @@ impl Diagnosis {
                     registration.fact_mut(Item::Address).doubt(Vec::new(), why);
                 }
             }
+            // One of the servers that were not kept may be this one.
+            (None, Some(whole)) if self.lists.is_cut => {
+                let text = "lists have more servers than fit into memory; see --memory";
+                registration.fact_mut(Item::Listed).open(&causes::NOT_IN_CAPTURE, whole.last, text);
+            }
             (None, Some(whole)) => self.not_listed(registration, whole, place),
             (None, None) => no_list(registration, &given, self.lists.is_empty()),
         }

@@ -71,7 +71,9 @@ use sizes::Responded;
 pub use hosts::Broadcast;
 pub use position::CapturePosition;
 pub use signs::concerns;
-pub use verdict::{DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
+pub use verdict::{
+    DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Outcome, Verdict,
+};
 
 /// Bytes of memory per server.
 const BYTES_OF_SERVER: usize = 1 << 14;
@@ -81,6 +83,9 @@ const BYTES_OF_PARTY: usize = 1 << 12;
 
 /// Bytes of memory per listed server, or per remembered packet.
 const BYTES_OF_FACT: usize = 1 << 7;
+
+/// Servers of the host that the user asks about, for which there is room when there is none for others.
+const PORTS_OF_WANTED: usize = 64;
 
 /// The rules that a heartbeat on time passes.
 static ON_TIME: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| rules_of(Item::Heartbeats));
@@ -104,8 +109,10 @@ pub struct Diagnosis {
     /// The servers of each host, for messages without a port.
     hosts: Map<IpAddr, Host>,
     most: usize,
-    /// There were too many servers.
-    is_cut: bool,
+    /// Addresses of servers for which there was no room, up to a maximum.
+    left_out: Set<SocketAddr>,
+    /// The server that the user asks about, for which there always is: its address, and its port if known.
+    wanted: Option<(IpAddr, Option<u16>)>,
     /// The servers by the addresses from which they send to masters.
     aliases: RecentMap<SocketAddr, SocketAddr>,
     lists: Lists,
@@ -225,7 +232,8 @@ impl Diagnosis {
             servers: Map::default(),
             hosts: Map::default(),
             most: (bytes / 2 / BYTES_OF_SERVER).max(16),
-            is_cut: false,
+            left_out: Set::default(),
+            wanted: None,
             aliases: RecentMap::default(),
             lists: Lists::new(bytes / 8 / BYTES_OF_FACT),
             sent: RecentMap::default(),
@@ -265,6 +273,12 @@ impl Diagnosis {
     /// The same, with what attacks this finds.
     pub fn with_attacks(self, abuse: Abuse) -> Diagnosis {
         Diagnosis { abuse: Some(abuse), ..self }
+    }
+
+    /// The same, with results only for servers with this address and port, which are kept even if there are more servers
+    /// than fit into memory. One that is named with its port has a result even if nothing is known about it.
+    pub fn of_server(self, wanted: Option<(IpAddr, Option<u16>)>) -> Diagnosis {
+        Diagnosis { wanted, ..self }
     }
 
     /// The capture is of a probe, which is the only client, and asks for no registration: neither is judged. A `master`
@@ -358,8 +372,10 @@ impl Diagnosis {
     /// The server at an address, which is added if unknown.
     fn server(&mut self, address: SocketAddr) -> Option<&mut Server> {
         if !self.servers.contains_key(&address) {
-            if self.servers.len() >= self.most {
-                self.is_cut = true;
+            if !self.has_room(address) {
+                if self.left_out.len() < self.remembered {
+                    self.left_out.insert(address);
+                }
                 return None;
             }
             let host = Host { server: address, has_more: false, lost: None };
@@ -367,6 +383,14 @@ impl Diagnosis {
             self.servers.insert(address, Server::default());
         }
         self.servers.get_mut(&address)
+    }
+
+    /// Whether there is room for one more server. Servers of the host that the user asks about have some of their own.
+    fn has_room(&self, address: SocketAddr) -> bool {
+        let of_host = self.wanted.filter(|(ip, _)| *ip == address.ip());
+        let reserved = of_host.map_or(0, |_| PORTS_OF_WANTED);
+        let is_named = of_host.is_some_and(|(_, port)| port == Some(address.port()));
+        is_named || self.servers.len() < self.most + reserved
     }
 
     fn message(&mut self, event: &MessageEvent<'_>) {

@@ -11,7 +11,9 @@ use super::item_verdicts::ServerState;
 use super::position::position;
 use super::registration::{Registration, is_of_registration};
 use super::server::Server;
-use super::verdict::{DiagnosedServer, Diagnoses, ItemVerdict, Verdict, outcome_with_master};
+use super::verdict::{
+    DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Verdict, outcome_with_master,
+};
 use super::{CapturePosition, Diagnosis};
 use crate::abuse::{Attack, AttackKind, Omitted, plural};
 use crate::session::Totals;
@@ -22,13 +24,9 @@ const OF_ANY: [Item; 6] =
     [Item::Join, Item::ListWhole, Item::Listed, Item::Address, Item::Asked, Item::Answered];
 
 impl Diagnosis {
-    /// The results. `wanted`: only servers with this address and port; one that is named with its
-    /// port has a result even if nothing is known about it.
-    pub fn outcome(
-        mut self,
-        read: &mut Totals,
-        wanted: Option<(IpAddr, Option<u16>)>,
-    ) -> Diagnoses {
+    /// The results.
+    pub fn outcome(mut self, read: &mut Totals) -> Diagnoses {
+        let wanted = self.wanted;
         self.unread_datagram();
         self.count_orphans();
         self.across_flows(read);
@@ -66,15 +64,15 @@ impl Diagnosis {
         let each = addresses.into_iter();
         let mut servers: Vec<_> = each.map(|address| self.diagnosed(address, read)).collect();
         servers.sort_by_cached_key(DiagnosedServer::outcome);
-        let cut = if self.is_cut {
-            Some("there are more servers than fit into memory; see --memory")
-        } else if self.lists.is_cut {
+        let cut = if self.lists.is_cut {
             Some("lists have more servers than fit into memory; see --memory")
         } else if self.parties_are_cut {
             Some("there are more clients, masters or requests than fit into memory; see --memory")
         } else {
             None
         };
+        let left_out = self.left_out.len();
+        let left_out = LeftOut { servers: left_out, at_least: left_out >= self.remembered };
         let has_lists = !self.lists.is_empty();
         let mut positions = servers.iter().map(|server| server.position);
         let position = positions.next().filter(|first| positions.all(|it| it == *first));
@@ -93,6 +91,7 @@ impl Diagnosis {
             omitted,
             near: read.pairs.named(),
             of_probe: self.of_probe,
+            left_out,
             cut,
         }
     }
@@ -221,6 +220,7 @@ impl Diagnosis {
             position,
             items,
             best,
+            is_cut: !self.left_out.is_empty() || self.lists.is_cut,
             needs_no_master: query.is_some_and(|it| it.registers.is_none()),
             addresses: server.addresses,
             probed: self.probed.remove(&address).unwrap_or_default(),

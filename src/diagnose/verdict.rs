@@ -11,6 +11,7 @@ use super::hosts::Broadcast;
 use super::registration::is_of_registration;
 use crate::abuse::{Attack, AttackKind, Omitted};
 use crate::session::{ExchangeCounts, NamedTraffic};
+use crate::text::counted;
 
 /// Whether a condition is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +137,8 @@ pub struct DiagnosedServer {
     pub items: Vec<ItemVerdict>,
     /// The master with which its registration goes best: the result is about that one.
     pub best: Option<SocketAddr>,
+    /// Something of the capture did not fit into memory: what is not known of the server may be in the capture.
+    pub is_cut: bool,
     /// It needs no master.
     pub needs_no_master: bool,
     /// Its other addresses, each with what it is.
@@ -286,7 +289,8 @@ impl DiagnosedServer {
     /// The conditions that are not met, and those that may not be, as the capture suggests.
     pub fn troubles(&self) -> impl Iterator<Item = &ItemVerdict> {
         let is_suspected = |it: &ItemVerdict| {
-            it.cause.is_some_and(is_suspicion) || it.item == Item::Believable && !it.is_absent()
+            let is_of_capture = it.cause.is_some_and(|it| it.kind == CauseKind::Capture);
+            it.cause.is_some_and(is_suspicion) || it.item == Item::Believable && !is_of_capture
         };
         let is_trouble =
             move |it: &&ItemVerdict| it.verdict == Verdict::No || it.is_open() && is_suspected(it);
@@ -333,10 +337,34 @@ impl DiagnosedServer {
         match (is_good, all_yes, all_absent) {
             (true, true, _) => "nothing is wrong",
             (true, false, _) => "nothing is wrong, as far as this capture tells",
+            (false, _, true) if self.is_cut => {
+                "too little of this capture fits into memory; see --memory"
+            }
             (false, _, true) => "nothing of it is in this capture",
             (false, ..) => "this capture shows too little of it",
         }
         .to_owned()
+    }
+}
+
+/// Servers that did not fit into memory.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftOut {
+    /// The number of their addresses.
+    pub servers: usize,
+    /// There may be more.
+    pub at_least: bool,
+}
+
+impl LeftOut {
+    /// What a user should know, if there are any.
+    pub fn note(self) -> Option<String> {
+        let LeftOut { servers, at_least } = self;
+        let at_least = if at_least { "at least " } else { "" };
+        (servers > 0).then(|| {
+            let servers = counted(servers as u64, "more server");
+            format!("{at_least}{servers} did not fit into memory, and nothing is said of them; see --memory")
+        })
     }
 }
 
@@ -363,7 +391,9 @@ pub struct Diagnoses {
     pub omitted: Omitted,
     /// Packets of near protocols, which are not decoded.
     pub near: Vec<NamedTraffic>,
-    /// What was left out because of limits.
+    /// Servers that did not fit into memory.
+    pub left_out: LeftOut,
+    /// What else was left out because of limits.
     pub cut: Option<&'static str>,
     /// They are of what gamewire asked by itself.
     pub of_probe: bool,
@@ -376,6 +406,11 @@ impl Diagnoses {
         self.attacks.iter().filter(move |attack| {
             attack.kind == AttackKind::Victim || !attack.targets.iter().any(is_here)
         })
+    }
+
+    /// What was left out because of limits, if anything was.
+    pub fn left_out(&self) -> impl Iterator<Item = String> {
+        self.left_out.note().into_iter().chain(self.cut.map(str::to_owned))
     }
 
     /// Whether something is wrong with a server, a client or a master.

@@ -107,7 +107,7 @@ impl<'d> Answer<'d> {
             proven => proven.to_vec(),
         };
         let (tone, headline) = match (&sentences[..], &faults[..]) {
-            ([], []) => no_fault(&parties),
+            ([], []) => no_fault(&parties, diagnoses.left_out.servers > 0),
             ([], [one]) => ("fail", one.headline()),
             ([], _) => {
                 ("fail", format!("Something is wrong with {}", kinds(faults.iter().copied())))
@@ -160,7 +160,7 @@ impl<'d> Answer<'d> {
             self.others(outcome, no_fault, &mut lines);
         }
         lines.extend(near(self.diagnoses).map(|near| faint(&near)));
-        lines.extend(self.diagnoses.cut.map(faint));
+        lines.extend(self.diagnoses.left_out().map(|text| faint(&text)));
         if !conformance.sentences.is_empty() {
             lines.push(AnswerLine::of(0, None, "Conformance, in full:"));
         }
@@ -327,8 +327,8 @@ fn kinds<'d>(parties: impl Iterator<Item = Diagnosed<'d>> + Clone) -> String {
     }
 }
 
-/// The headline of a capture without faults.
-fn no_fault(parties: &[Diagnosed<'_>]) -> (&'static str, String) {
+/// The headline of a capture without faults. `is_cut`: there are servers of which nothing is known.
+fn no_fault(parties: &[Diagnosed<'_>], is_cut: bool) -> (&'static str, String) {
     let servers = parties.iter().copied().filter(|it| it.kind() == "server");
     let servers = Vec::from_iter(servers);
     let good = servers.iter().filter(|it| it.outcome() == Outcome::Good).count();
@@ -338,6 +338,10 @@ fn no_fault(parties: &[Diagnosed<'_>]) -> (&'static str, String) {
         (0, all) => {
             let all = counted(all.len() as u64, "server");
             ("unknown", format!("This capture shows too little of its {all} to tell"))
+        }
+        (good, _) if is_cut => {
+            let good = counted(good as u64, "server");
+            ("unknown", format!("Nothing is wrong with {good}; others did not fit into memory"))
         }
         (_, [one]) => ("pass", one.headline()),
         (good, all) if good == all.len() => {

@@ -192,7 +192,7 @@ impl DiagnosisReport<'_> {
         if more > 0 {
             notes.push(counted(more as u64, "more server"));
         }
-        notes.extend(self.diagnoses.cut.map(str::to_owned));
+        notes.extend(self.diagnoses.left_out());
         notes.extend(near(self.diagnoses));
         if lines > 0 {
             notes.push("--server IP:PORT shows all items of one server".to_owned());
@@ -285,7 +285,7 @@ fn whole(server: &DiagnosedServer, has_lists: bool, style: TextStyle, out: &mut 
         match line {
             ChecklistLine::Absent(group) => {
                 let what = group.does();
-                let line = format!("{:<5}{what:<wide$}  {ABSENT}", "?");
+                let line = format!("{:<5}{what:<wide$}  {}", "?", absent(server));
                 paint.paint(Tone::Faint, out, |out| put(out, format_args!("{line}\n")));
             }
             ChecklistLine::Item(item, advice) => {
@@ -364,7 +364,12 @@ pub(in crate::report) fn near(diagnoses: &Diagnoses) -> Option<String> {
 }
 
 /// That the capture has nothing about a group of conditions.
-pub(in crate::report) const ABSENT: &str = "nothing of that is in the capture";
+pub(in crate::report) fn absent(server: &DiagnosedServer) -> &'static str {
+    match server.is_cut {
+        true => "nothing of that is in what fits into memory",
+        false => "nothing of that is in the capture",
+    }
+}
 
 /// A line of a server's checklist.
 pub(in crate::report) enum ChecklistLine<'d> {

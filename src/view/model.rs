@@ -241,7 +241,7 @@ impl Model {
         let capture = self.index.captures().len().saturating_sub(1);
         // Both review the same counts, which the first one takes.
         let traffic = read.traffic.clone();
-        let diagnoses = self.diagnosis.take().map(|diagnosis| diagnosis.outcome(read, None));
+        let diagnoses = self.diagnosis.take().map(|diagnosis| diagnosis.outcome(read));
         read.traffic = traffic;
         let outcome = checker.outcome(vec![name.to_owned()], read);
         if let Some(diagnoses) = diagnoses.filter(|_| self.answers.len() < ANSWERS) {

@@ -727,3 +727,59 @@ fn a_port_that_is_closed_later_is_no_fault_of_the_challenge() {
     let fault = of_script(&script, &Setting::udp(27015), &[]);
     assert_eq!(fault.as_deref(), Some("seen.answered challenged_request_unanswered"));
 }
+
+/// A server that is asked about has room, however many others there are; of those that have none, nothing is said.
+#[test]
+fn servers_that_do_not_fit_into_memory() {
+    const SERVER: &str = "10.0.0.2:29999";
+    const ASK: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+    const INFO: &str =
+        "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let ask = |port: u16| {
+        let second = (port - 29_000) * 20;
+        format!("{second}.0 c > s:{port}  {ASK}\n{second}.1 s:{port} > c  {INFO}\n")
+    };
+    let others: String = (29_000..29_100).map(ask).collect();
+    let from_another_port = |nth: u16| {
+        let second = 3000 + 20 * nth;
+        format!("{second}.0 c > s:29999  {ASK}\n{second}.1 s:30003 > c  {INFO}\n")
+    };
+    let asked: String = (0..6).map(from_another_port).collect();
+    let project = Project::new("diagnose-no-room");
+    let script = format!("{others}{asked}end 3200");
+    project.play("capture.pcap", &Setting::udp(27015), &script);
+    let file = project.path("capture.pcap");
+    let little = ["--limit", "flow-bytes=4K", &file];
+
+    let (named, code) = diagnosed(&[&["--server", SERVER][..], &little].concat());
+    assert_eq!(named[0]["servers"][0]["verdict"], "fault", "{named:?}");
+    assert_eq!(code, 1);
+
+    let (all, _) = diagnosed(&little);
+    assert_eq!(all[0]["cut"], true);
+    assert!(all[0]["left_out"]["servers"].as_u64().is_some_and(|it| it >= 16), "{all:?}");
+    let shown = text(&little);
+    let note = "did not fit into memory, and nothing is said of them; see --memory";
+    assert!(shown.contains("at least 16 more servers") && shown.contains(note), "{shown}");
+
+    let absent = text(&[&["--server", "10.9.9.9:1"][..], &little].concat());
+    assert!(!absent.contains("in this capture") && !absent.contains("in the capture"), "{absent}");
+    let whole = text(&["--server", "10.9.9.9:1", &file]);
+    assert!(whole.contains("10.9.9.9:1: nothing of it is in this capture"), "{whole}");
+
+    let healthy: String = (29_000..29_100).map(ask).collect();
+    project.play("healthy.pcap", &Setting::udp(27015), &format!("{healthy}end 3200"));
+    let page = project.path("page.html");
+    gamewire([
+        "report",
+        "--no-config",
+        "--limit",
+        "flow-bytes=4K",
+        "-o",
+        &page,
+        &project.path("healthy.pcap"),
+    ]);
+    let page = project.read("page.html");
+    assert!(page.contains("others did not fit into memory"));
+    assert!(!page.contains("Nothing is wrong with 16 servers<"));
+}

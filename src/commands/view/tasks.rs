@@ -216,7 +216,7 @@ impl Task {
         })?;
         // Both review the same counts, which the first one takes.
         let traffic = read.traffic.clone();
-        let diagnoses = diagnosis.outcome(&mut read, None);
+        let diagnoses = diagnosis.outcome(&mut read);
         read.traffic = traffic;
         let outcome = checker.outcome(vec![name.clone()], &mut read);
         let answer = CaptureAnswer::of(&name, diagnoses, &outcome, least, &read);

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::super::clock::Clock;
 use super::super::json::line;
 use super::{DiagnosisReport, address, advice};
-use crate::diagnose::{Broadcast, DiagnosedParty, DiagnosedServer, ItemVerdict, Outcome};
+use crate::diagnose::{Broadcast, DiagnosedParty, DiagnosedServer, ItemVerdict, LeftOut, Outcome};
 
 impl DiagnosisReport<'_> {
     /// For a script: everything about all servers.
@@ -21,9 +21,13 @@ impl DiagnosisReport<'_> {
             capture: CaptureAsJson<'r>,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             cut: bool,
+            /// Servers that did not fit into memory.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            left_out: Option<LeftOutAsJson>,
         }
         let servers = self.diagnoses.servers.iter().map(ServerAsJson::of).collect();
         let (clients, masters) = (&self.diagnoses.clients, &self.diagnoses.masters);
+        let LeftOut { servers: left_out, at_least } = self.diagnoses.left_out;
         let capture = Capture {
             servers,
             clients: clients.iter().map(PartyAsJson::of).collect(),
@@ -34,11 +38,20 @@ impl DiagnosisReport<'_> {
                 seat: self.diagnoses.position.name(),
                 lost: self.diagnoses.is_lossy,
             },
-            cut: self.diagnoses.cut.is_some(),
+            cut: self.diagnoses.left_out().next().is_some(),
+            left_out: (left_out > 0).then_some(LeftOutAsJson { servers: left_out, at_least }),
         };
         // Writing numbers and texts to a vector cannot fail.
         let _ = line(&capture, out);
     }
+}
+
+/// What did not fit into memory, in JSON.
+#[derive(Serialize)]
+struct LeftOutAsJson {
+    servers: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    at_least: bool,
 }
 
 /// The capture in JSON.

@@ -6,7 +6,7 @@ use super::attack::{self, what_to_do};
 use crate::diagnose::{DiagnosedServer, Outcome, Verdict};
 use crate::report::answer::{Answer, AnswerTimes, Diagnosed, more_others, says_of_others};
 use crate::report::diagnose::{
-    ABSENT, ChecklistLine, SERVERS, advice, checklist, frames, near, shown,
+    ChecklistLine, SERVERS, absent, advice, checklist, frames, near, shown,
 };
 use crate::text::escaped;
 
@@ -40,7 +40,7 @@ impl AnswerPart {
             (others(answer, Outcome::Unknown))
             (others(answer, Outcome::Good))
             @if let Some(near) = near(diagnoses) { p class="more" { (escaped(&near)) } }
-            @if let Some(cut) = diagnoses.cut { p class="more" { (cut) } }
+            @for left_out in diagnoses.left_out() { p class="more" { (left_out) } }
         };
         AnswerPart {
             tone: answer.tone,
@@ -107,6 +107,7 @@ fn conditions(party: Diagnosed<'_>, has_lists: bool) -> Markup {
             party.items.iter().map(line).collect()
         }
     };
+    let absent = if let Diagnosed::Server(server) = party { absent(server) } else { "" };
     html! {
         @if let Diagnosed::Server(server) = party { p class="about" { (server.position.says()) } }
         div class="scroll" {
@@ -114,7 +115,7 @@ fn conditions(party: Diagnosed<'_>, has_lists: bool) -> Markup {
                 @for line in lines {
                     @match line {
                         ChecklistLine::Absent(group) => tr class="unknown" {
-                            td { "?" } td { (group.does()) } td {} td { (ABSENT) }
+                            td { "?" } td { (group.does()) } td {} td { (absent) }
                         }
                         ChecklistLine::Item(item, advice) => tr class=(item.verdict.name()) {
                             td { (shown(item.verdict)) }
