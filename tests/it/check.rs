@@ -222,6 +222,18 @@ fn a_missing_response_fails_only_in_complete_captures() {
     assert_eq!(fared(&["--complete"]), "fail");
 }
 
+/// As docs/ci.md says.
+#[test]
+fn a_server_that_answers_some_requests_fails_as_warnings_do() {
+    let ask = |at: u32| format!("{at}.00 c > s  FFFFFFFF 54 'Source Engine Query' 00\n");
+    let info = "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let script = format!("{}0.02 s > c  {info}\n{}{}end 90", ask(0), ask(30), ask(60));
+    let file = File::of("some-answered", &script);
+    assert_eq!(file.check(&["--complete"]).code, 0);
+    let run = file.check(&["--complete", "--fail-on", "warning", "--require-traffic"]);
+    assert!(run.code == 1 && run.out.contains("A2S062"), "{}", run.out);
+}
+
 #[test]
 fn a_reset_is_a_fault_of_its_sender() {
     let listed = r"0.00 m:28900 > c tcp '\\basic\\\\secure\\abcdef'
