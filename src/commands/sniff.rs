@@ -72,7 +72,8 @@ fn sniff(
     if let Some(address) = endpoint.as_ref().and_then(ListenAddress::address) {
         writeln!(err, "gamewire: metrics at http://{address}{}", metrics::PATH).ok();
     }
-    let mut exporter = endpoint.map(|endpoint| Exporter::start(endpoint, memory));
+    let messages = metrics::has_messages(&consumer.needs());
+    let mut exporter = endpoint.map(|endpoint| Exporter::start(endpoint, memory, messages));
     let names_ports =
         |filter: &String| filter.split(|c: char| !c.is_alphanumeric()).any(|word| word == "port");
     if request

@@ -25,7 +25,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::live::QueueCounts;
-use crate::session::{Decoder, Event, MessageEvent, Messages, Needs};
+use crate::session::{Datagrams, Decoder, Event, MessageEvent, Messages, Needs};
 
 pub(crate) use attack_rate::AttackRate;
 pub(crate) use host::HostName;
@@ -101,14 +101,24 @@ pub(crate) struct Metrics {
     memory: Gauge,
 }
 
-/// The needs of a command and of metrics.
+/// The needs of a command and of metrics. A command that reads datagrams only has no messages.
 pub(crate) fn needs(needs: Needs) -> Needs {
+    if !has_messages(&needs) {
+        return needs;
+    }
     let traffic = needs.traffic.or(Some(0));
     Needs { messages: Messages::All, traffic, ..needs }
 }
 
+/// Whether a command with these needs reads messages and flows.
+pub(crate) fn has_messages(needs: &Needs) -> bool {
+    needs.datagrams != Datagrams::Only
+}
+
 impl Metrics {
-    fn new() -> Metrics {
+    /// `messages`: the command reads messages and flows. Without them, their metrics would be 0 whatever comes, and
+    /// are left out.
+    fn new(messages: bool) -> Metrics {
         let times = || Histogram::new(TIMES);
         let mut metrics = Metrics {
             registry: Registry::default(),
@@ -129,12 +139,15 @@ impl Metrics {
             attack_rate: Family::default(),
             memory: Gauge::default(),
         };
-        metrics.register();
-        metrics.begin();
+        metrics.register(messages);
+        if messages {
+            metrics.begin();
+        }
+        metrics.lost(QueueCounts::default());
         metrics
     }
 
-    fn register(&mut self) {
+    fn register(&mut self, messages: bool) {
         let mut registry = Registry::with_prefix("gamewire");
         let all = &mut registry;
         let version = Info::new(vec![("version", env!("GAMEWIRE_VERSION"))]);
@@ -146,15 +159,9 @@ impl Metrics {
         all.register("interface_downs", "Times the interface was down", self.downs.clone());
         let help = "Packets captured and not yet read";
         all.register("waiting_packets", help, self.waiting.clone());
-        all.register("messages", "Messages decoded", self.messages.clone());
-        let help = "Requests, each with its repeats and its challenge round";
-        all.register("requests", help, self.requests.clone());
-        all.register("answered_requests", "Requests that were answered", self.answered.clone());
-        let help = "Time from a request to its response";
-        let times = self.response_times.clone();
-        all.register_with_unit("response_time", help, Unit::Seconds, times);
-        all.register("open_flows", "Flows tracked", self.flows.clone());
-        all.register("servers", "Servers that have responded", self.servers.clone());
+        if messages {
+            self.register_messages(all);
+        }
         all.register("findings", "Findings of check", self.findings.clone());
         all.register("attacks", "Attacks that abuse detects", self.attacks.clone());
         let help = "Packets per second of the attacks that abuse detects";
@@ -164,7 +171,19 @@ impl Metrics {
         self.registry = registry;
     }
 
-    /// Creates all counters with 0: rates need a value before the first event.
+    fn register_messages(&self, all: &mut Registry) {
+        all.register("messages", "Messages decoded", self.messages.clone());
+        let help = "Requests, each with its repeats and its challenge round";
+        all.register("requests", help, self.requests.clone());
+        all.register("answered_requests", "Requests that were answered", self.answered.clone());
+        let help = "Time from a request to its response";
+        let times = self.response_times.clone();
+        all.register_with_unit("response_time", help, Unit::Seconds, times);
+        all.register("open_flows", "Flows tracked", self.flows.clone());
+        all.register("servers", "Servers that have responded", self.servers.clone());
+    }
+
+    /// Creates all counters of messages with 0: rates need a value before the first event.
     fn begin(&self) {
         for protocol in Id::ALL.iter().map(|id| id.info()) {
             let of = ProtocolLabels { protocol: protocol.id };
@@ -177,7 +196,6 @@ impl Metrics {
                 drop(self.messages.get_or_create(&of));
             }
         }
-        self.lost(QueueCounts::default());
     }
 
     /// Counts an event.
@@ -303,9 +321,14 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Starts to serve. Starts threads, so privileges must have been dropped before.
-    pub(crate) fn start(endpoint: ListenAddress, memory: ResidentMemory) -> Exporter {
-        let (metrics, page) = (Metrics::new(), HttpPage::default());
+    /// Starts to serve the metrics of a command, which may read messages. Starts threads, so privileges must have been
+    /// dropped before.
+    pub(crate) fn start(
+        endpoint: ListenAddress,
+        memory: ResidentMemory,
+        messages: bool,
+    ) -> Exporter {
+        let (metrics, page) = (Metrics::new(messages), HttpPage::default());
         page.publish(metrics.page());
         let server = endpoint.serve(&page);
         Exporter { metrics, page, memory, refreshed: Instant::now(), _server: server }

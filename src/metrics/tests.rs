@@ -8,7 +8,7 @@ use crate::session::Options;
 
 /// All metrics, each with a value.
 fn full() -> Metrics {
-    let metrics = Metrics::new();
+    let metrics = Metrics::new(true);
     metrics.found(catalogue::rules()[0], Severity::Error, 3);
     let attacks: Vec<_> = (0..50).map(attack).collect();
     metrics.attacks(&["victim", "reflector"], &attacks);
@@ -53,6 +53,46 @@ fn the_documentation_lists_all_metrics() {
         let shown = line.split_once('{').map_or("", |(_, rest)| rest.split('}').next().unwrap());
         let shown: Vec<_> = shown.split(',').filter_map(|it| it.split('=').next()).collect();
         assert_eq!(labels.replace(['`', ' '], ""), shown.join(","), "{line}");
+    }
+}
+
+/// Without messages there is nothing to count: 0 would say that nobody asks.
+#[test]
+fn a_command_without_messages_has_no_metrics_of_messages() {
+    use crate::abuse::Abuse;
+    assert!(!has_messages(&Abuse::needs()) && !has_messages(&needs(Abuse::needs())));
+    assert!(has_messages(&needs(Needs::default())));
+    let page = Metrics::new(false).page();
+    for absent in ["messages", "requests", "answered", "response_time", "open_flows", "servers"] {
+        assert!(!page.contains(&format!("gamewire_{absent}")), "{absent}: {page}");
+    }
+    assert!(page.contains("gamewire_lost_packets_total{by=\"kernel\"} 0\n"), "{page}");
+}
+
+#[test]
+fn the_alert_for_floods_of_requests_counts_all_kinds() {
+    use dissectors::kit::Purpose;
+    let (_, rule) =
+        include_str!("../../docs/alerts.yml").split_once("GamewireRequestFlood\n").unwrap();
+    let (_, names) = rule.split_once("message=~\".*").unwrap();
+    let (names, _) = names.split_once('"').unwrap();
+    for (protocol, message) in
+        Id::ALL.iter().flat_map(|id| id.info().messages.iter().map(move |it| (id, it)))
+    {
+        let asks = matches!(
+            message.purpose,
+            Purpose::Query
+                | Purpose::ChallengeRequest
+                | Purpose::ListRequest
+                | Purpose::Join
+                | Purpose::Heartbeat
+                | Purpose::Authentication
+        );
+        let is_counted = names.split('|').enumerate().any(|(at, name)| match at {
+            0 => message.name.ends_with(name),
+            _ => message.name == name,
+        });
+        assert!(is_counted || !asks, "{protocol:?} {}", message.name);
     }
 }
 
@@ -101,7 +141,7 @@ fn udp(id: u8, hosts: [[u8; 4]; 2], ports: [u16; 2], payload: &[u8]) -> Vec<u8> 
 #[test]
 fn events_of_a_session_are_counted() {
     let options = Options { needs: needs(Needs::default()), ..Options::default() };
-    let (mut decoder, mut metrics) = (Decoder::new(options), Metrics::new());
+    let (mut decoder, mut metrics) = (Decoder::new(options), Metrics::new(true));
     let ask = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
     let info =
         b"\xFF\xFF\xFF\xFFI\x11Loop\0de_dust2\0cstrike\0Strike\0\x0A\0\x05\x10\0dl\0\x011.0\0";
