@@ -11,7 +11,9 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::capture::was_interrupted;
 use crate::commands::Failure;
+use crate::text::escaped;
 
 /// The inputs that could be read only once otherwise.
 pub(super) struct KeptInputs {
@@ -30,10 +32,11 @@ impl KeptInputs {
         let mut kept = KeptInputs { standard: None, pipes: Vec::new() };
         for file in files.iter().map(AsRef::as_ref) {
             if file != Path::new("-") {
-                kept.pipes.extend(system::keep_pipe(file).map_err(Failure::Other)?);
+                let name = file.to_string_lossy();
+                let pipe = system::keep_pipe(file).map_err(|error| unkept(&name, &error))?;
+                kept.pipes.extend(pipe);
             } else if kept.standard.is_none() {
-                let standard = system::keep();
-                let standard = standard.map_err(|error| Failure::Other(system::unkept(&error)))?;
+                let standard = system::keep().map_err(|error| unkept("standard input", &error))?;
                 kept.standard = Some(standard);
             }
         }
@@ -46,5 +49,13 @@ impl KeptInputs {
             Some((file, start)) => file.seek(SeekFrom::Start(*start)).map(drop),
             None => Ok(()),
         }
+    }
+}
+
+/// Why an input is not kept: there is no room for it, or it was interrupted before anything came.
+fn unkept(what: &str, error: &io::Error) -> Failure {
+    match was_interrupted(error) {
+        true => Failure::Interrupted,
+        false => Failure::Other(system::unkept(&escaped(what), error)),
     }
 }

@@ -1,6 +1,5 @@
 //! Standard input and named pipes of Unix: a pipe is copied to a file without a name.
 
-use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek};
 use std::os::fd::AsFd;
@@ -8,7 +7,6 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use crate::capture::{self, KeptPipe};
-use crate::text::escaped;
 
 /// A named pipe that is kept.
 pub(super) type Pipe = KeptPipe;
@@ -36,22 +34,17 @@ pub(super) fn keep() -> io::Result<(File, u64)> {
 /// Keeps what comes from this file, if it is a named pipe that is not kept.
 ///
 /// # Errors
-/// There is no room for it, as a text for the user.
-pub(super) fn keep_pipe(path: &Path) -> Result<Option<Pipe>, String> {
+/// There is no room for it.
+pub(super) fn keep_pipe(path: &Path) -> io::Result<Option<Pipe>> {
     let is_pipe = path.metadata().is_ok_and(|it| it.file_type().is_fifo());
     if !is_pipe || !capture::is_read_once(path) {
         return Ok(None);
     }
-    let kept = nameless().and_then(|file| KeptPipe::keep(path, &mut capture::pipe(path)?, file));
-    kept.map(Some).map_err(|error| not_kept(escaped(&path.to_string_lossy()), &error))
+    KeptPipe::keep(path, &mut capture::pipe(path)?, nameless()?).map(Some)
 }
 
-/// What to do if standard input cannot be kept.
-pub(super) fn unkept(error: &io::Error) -> String {
-    not_kept("standard input", error)
-}
-
-fn not_kept(what: impl Display, error: &io::Error) -> String {
+/// What to do if an input cannot be kept.
+pub(super) fn unkept(what: &str, error: &io::Error) -> String {
     format!(
         "{what} cannot be kept in {}, from where it is read twice: {error}; set TMPDIR to a folder with room",
         std::env::temp_dir().display()

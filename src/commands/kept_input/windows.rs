@@ -13,7 +13,7 @@ pub(super) type Pipe = std::convert::Infallible;
 /// # Errors
 /// None.
 #[expect(clippy::unnecessary_wraps, reason = "a pipe of Unix may be impossible to keep")]
-pub(super) fn keep_pipe(_: &Path) -> Result<Option<Pipe>, String> {
+pub(super) fn keep_pipe(_: &Path) -> io::Result<Option<Pipe>> {
     Ok(None)
 }
 
@@ -31,7 +31,7 @@ pub(super) fn keep() -> io::Result<(File, u64)> {
 }
 
 /// What to do if it is none.
-pub(super) fn unkept(error: &io::Error) -> String {
+pub(super) fn unkept(_: &str, error: &io::Error) -> String {
     format!(
         "standard input is read twice, which on Windows only a file can be: {error}; name the capture, or redirect it \
          with <"
