@@ -227,6 +227,11 @@ impl<P: Forked> Packets for InOrder<P> {
         self.packets.progress()
     }
 
+    #[inline]
+    fn is_awaited(&self) -> bool {
+        !self.is_file && self.packets.is_awaited()
+    }
+
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
         Some(Box::new(InOrder::new(self.packets.forked()?, self.is_file)))
     }

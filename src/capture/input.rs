@@ -102,7 +102,12 @@ pub(super) struct StreamInput {
     error: Option<io::Error>,
     /// The reader decompresses.
     unpacks: bool,
+    /// Whether nothing comes for a while, if that is known.
+    is_silent: Option<IsSilent>,
 }
+
+/// Tells whether nothing comes for a while.
+type IsSilent = Box<dyn Fn() -> bool + Send>;
 
 impl Input {
     pub(super) fn mapped(mapping: Mapping) -> Input {
@@ -139,7 +144,27 @@ impl Input {
             ended,
             error,
             unpacks,
+            is_silent: None,
         })
+    }
+
+    /// The same, of a pipe that tells when nothing comes for a while.
+    #[cfg(feature = "files")]
+    pub(super) fn silent_if(mut self, is_silent: impl Fn() -> bool + Send + 'static) -> Input {
+        if let Input::Stream(stream) = &mut self {
+            stream.is_silent = Some(Box::new(is_silent));
+        }
+        self
+    }
+
+    /// Whether nothing comes for a while, so that reading waits.
+    pub(super) fn is_silent(&self) -> bool {
+        match self {
+            Input::Mapped(_) => false,
+            Input::Stream(stream) => {
+                !stream.ended && stream.is_silent.as_ref().is_some_and(|is_silent| is_silent())
+            }
+        }
     }
 
     /// The same, with reads limited by the room.

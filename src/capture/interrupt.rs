@@ -38,9 +38,21 @@ pub(super) struct Interruptible<R> {
 impl Stop {
     /// Set by SIGINT or SIGTERM; a second one ends the process.
     pub fn at_signals() -> Stop {
-        static ASKED: OnceLock<Option<Arc<AtomicBool>>> = OnceLock::new();
-        Stop(ASKED.get_or_init(|| asked_to_stop().ok()).as_deref())
+        Stop(asked_at_signals().map(|asked| &**asked))
     }
+
+    /// SIGHUP sets the same.
+    #[cfg(feature = "live")]
+    pub(crate) fn also_at_hangup() {
+        let asked = asked_at_signals();
+        asked.map(|asked| flag::register(signal_hook::consts::SIGHUP, Arc::clone(asked)));
+    }
+}
+
+/// The flag of the process, which SIGINT and SIGTERM set.
+fn asked_at_signals() -> Option<&'static Arc<AtomicBool>> {
+    static ASKED: OnceLock<Option<Arc<AtomicBool>>> = OnceLock::new();
+    ASKED.get_or_init(|| asked_to_stop().ok()).as_ref()
 }
 
 /// Interrupted before the first byte, or before a file could be opened.
@@ -119,10 +131,15 @@ impl<R: Read + AsFd> Interruptible<R> {
 
     /// Waits for input or the end. `false`: nothing arrived for a while.
     fn wait(&self) -> bool {
-        let mut fds = [PollFd::new(self.reader.as_fd(), PollFlags::POLLIN)];
-        // If waiting fails, reading reports the error.
-        !matches!(poll(&mut fds, PollTimeout::from(WAIT)), Ok(0) | Err(nix::errno::Errno::EINTR))
+        comes(&self.reader)
     }
+}
+
+/// Waits for input or the end. `false`: nothing arrived for a while.
+pub(super) fn comes(reader: &impl AsFd) -> bool {
+    let mut fds = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
+    // If waiting fails, reading reports the error.
+    !matches!(poll(&mut fds, PollTimeout::from(WAIT)), Ok(0) | Err(nix::errno::Errno::EINTR))
 }
 
 impl<R: Read + AsFd> Read for Interruptible<R> {

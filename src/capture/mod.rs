@@ -190,6 +190,11 @@ pub trait Packets {
         0
     }
 
+    /// Whether the next event of a pipe has not come, and nothing comes for a quarter of a second.
+    fn is_awaited(&self) -> bool {
+        false
+    }
+
     /// The name of the current packet's interface, if the file has one.
     fn interface_name(&self) -> Option<&str> {
         None

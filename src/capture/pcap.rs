@@ -347,6 +347,13 @@ impl Packets for Pcap {
         self.input.in_memory()
     }
 
+    fn is_awaited(&self) -> bool {
+        let next = self.input.unread().get(self.record..).unwrap_or_default();
+        let length = numbers(next, self.big_endian).map(|[_, _, one, other]| one.min(other));
+        let is_there = length.is_some_and(|length| next.len() >= self.head + length as usize);
+        !is_there && self.input.is_silent()
+    }
+
     fn progress(&self) -> Option<(u64, u64)> {
         Some((self.input.position(), self.input.length()?))
     }

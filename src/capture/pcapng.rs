@@ -468,6 +468,13 @@ impl Packets for PcapNg {
         }
     }
 
+    fn is_awaited(&self) -> bool {
+        let next = self.input.unread().get(self.block..).unwrap_or_default();
+        let length = numbers(next, self.big_endian).map(|[_, length]| length);
+        let is_there = length.is_some_and(|length| next.len() >= length as usize);
+        !is_there && self.input.is_silent()
+    }
+
     fn interface_name(&self) -> Option<&str> {
         let number = self.here.interface.checked_sub(self.earlier)?;
         self.names.get(number as usize)?.as_deref()

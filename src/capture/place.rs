@@ -12,9 +12,21 @@ use super::mapping::Mapping;
 /// Opens a path; `-` is standard input.
 pub(super) fn input(path: &Path) -> Result<Input, CaptureError> {
     if path == Path::new("-") {
-        return Ok(Input::stream(standard_input().map_err(|error| unopened(path, error))?));
+        return standard().map_err(|error| unopened(path, error));
     }
     plain(path)
+}
+
+/// Standard input, which is often a pipe.
+fn standard() -> io::Result<Input> {
+    piped(interrupt::copy_of_standard_input()?, Interrupt::at_signals()?)
+}
+
+/// A pipe that ends with an interrupt.
+fn piped(file: File, interrupt: Interrupt) -> io::Result<Input> {
+    let same = file.try_clone()?;
+    let input = Input::stream(Box::new(Interruptible::until(interrupt, file)));
+    Ok(input.silent_if(move || !interrupt::comes(&same)))
 }
 
 /// Standard input until its end, or until SIGINT or SIGTERM. Unlike that of the standard library, it has no buffer in
@@ -43,6 +55,13 @@ pub(crate) fn pipe(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(Interruptible::until(interrupt, file)))
 }
 
+/// The same, as the bytes of a capture.
+fn named(path: &Path) -> io::Result<Input> {
+    let interrupt = Interrupt::at_signals()?;
+    let file = interrupt.open(path, OpenOptions::new().read(true))?;
+    piped(file, interrupt)
+}
+
 /// A regular file is mapped; anything else is read as a stream.
 fn plain(path: &Path) -> Result<Input, CaptureError> {
     let failed = |error| unopened(path, error);
@@ -52,7 +71,7 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
     }
     let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
     if std::fs::metadata(path).is_ok_and(is_other) {
-        return Ok(Input::stream(pipe(path).map_err(failed)?));
+        return named(path).map_err(failed);
     }
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;

@@ -49,6 +49,10 @@ pub(super) trait Consumer {
     fn pause(&mut self, _live: bool) -> io::Result<()> {
         Ok(())
     }
+    /// A pipe is silent for a while: output should appear.
+    fn idle(&mut self) -> io::Result<()> {
+        Ok(())
+    }
     /// The interval of progress reports of a live capture.
     fn interval(&self) -> Option<Duration> {
         None

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use dissectors::kit::{Payload, Transport};
 
 use crate::Terminal;
+use crate::capture::is_read_once;
 use crate::cli::{DissectArgs, DissectFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::held::{BUFFER, DelayedTexts, QuotableText};
@@ -46,7 +47,7 @@ pub fn run(
         capture: None,
     };
     let is_stream = args.input.live.interface.is_some()
-        || args.input.files.iter().any(|file| file.as_os_str() == "-");
+        || args.input.files.iter().any(|file| file.as_os_str() == "-" || is_read_once(file));
     let at_once = terminal.out || args.line_buffered || args.input.live.interface.is_some();
     let filtered = !args.input.wanted.is_all();
     let answers = (format == DissectFormat::Text).then_some(config.settings.answer_timeout);
@@ -238,6 +239,10 @@ impl Consumer for DissectConsumer<'_> {
         self.report.rest(&mut self.text.bytes);
         let is_waiting = !self.text.bytes.is_empty() || self.held.has_early();
         if is_waiting { self.write(true) } else { Ok(()) }
+    }
+
+    fn idle(&mut self) -> io::Result<()> {
+        self.write(true)
     }
 
     fn end(&mut self, _: &mut Totals) -> io::Result<()> {

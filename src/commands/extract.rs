@@ -274,6 +274,10 @@ impl Consumer for ExtractConsumer<'_> {
         self.consumer.pause(live)
     }
 
+    fn idle(&mut self) -> io::Result<()> {
+        self.consumer.idle()
+    }
+
     fn running(&self) -> String {
         self.consumer.running()
     }

@@ -253,6 +253,9 @@ impl Observer for OneThread<'_, '_> {
     #[inline]
     fn goes_on(&mut self, decoder: &mut Decoder, packets: &dyn Packets) -> Result<bool, Failure> {
         self.capture.consumer.pause(false)?;
+        if packets.is_awaited() {
+            self.capture.consumer.idle()?;
+        }
         if decoder.packets().is_multiple_of(STEP) {
             (self.progress)(packets.progress().map_or(decoder.packets(), |(done, _)| done));
         }
