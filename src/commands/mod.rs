@@ -71,7 +71,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::capture::{self, CaptureError};
+use crate::capture::{self, CaptureError, Stop};
 use crate::check::BaselineError;
 use crate::cli::InputArgs;
 use crate::config::{Config, ConfigError};
@@ -184,6 +184,10 @@ impl Failure {
         if capture::was_interrupted(error) {
             return Failure::Interrupted;
         }
+        // Of a FIFO, or of /dev/stdout.
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Failure::Output(io::ErrorKind::BrokenPipe.into());
+        }
         let name = file.to_string_lossy();
         Failure::Other(format!("cannot write {}: {}", escaped(&name), why::unwritable(error)))
     }
@@ -201,6 +205,16 @@ fn settings_of(input: &InputArgs, err: &mut dyn Write) -> Result<Config, ConfigE
         writeln!(err, "gamewire: {note}").ok();
     }
     Ok(config)
+}
+
+/// What ends a command that records: SIGHUP, too, unless the process was started to ignore it, as by nohup.
+#[cfg(feature = "cli")]
+fn end_of_recording(terminal: Terminal) -> Stop {
+    let Some(stop) = terminal.stop else { return Stop::default() };
+    if !live::is_ignored(signal_hook::consts::SIGHUP) {
+        Stop::also_at_hangup();
+    }
+    stop()
 }
 
 /// The colours that the user selected.

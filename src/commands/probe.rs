@@ -12,7 +12,7 @@ use crate::cli::{
     CheckArgs, Cli, Command, DiagnoseArgs, DiagnoseFormat, InputArgs, OfProbe, ProbeArgs,
 };
 use crate::commands::record::{TemporaryFolder, UNKEPT};
-use crate::commands::{Failure, check, diagnose};
+use crate::commands::{Failure, check, diagnose, end_of_recording};
 use crate::probe::{self, Host, MOST_REQUESTS, Outcome, Probe, Said, Way};
 use crate::spoken::Tape;
 use crate::text::{counted, escaped};
@@ -74,7 +74,7 @@ fn ask(
     if let Some(name) = &host.name {
         writeln!(err, "gamewire: {} is {}", escaped(name), host.address.ip()).ok();
     }
-    let stop = terminal.stop.map(|stop| stop()).unwrap_or_default();
+    let stop = end_of_recording(terminal);
     let mut tell = |step: Said| {
         if args.verbose {
             writeln!(err, "gamewire: {}", told(step)).ok();

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::Terminal;
 use crate::cli::ServeArgs;
-use crate::commands::Failure;
+use crate::commands::outputs::refuse_dash;
+use crate::commands::{Failure, end_of_recording};
 use crate::play::{Place, Play, Report, Scenario, Server};
 use crate::text::{counted, escaped};
 
@@ -22,6 +23,9 @@ pub fn run(
     if args.list {
         return list(out);
     }
+    if let Some(file) = &args.record {
+        refuse_dash(file, "--record", "standard output has the addresses; name a file")?;
+    }
     let scenarios = args.scenarios.iter().map(|name| named(name));
     let play = Play {
         scenarios: scenarios.collect::<Result<_, _>>()?,
@@ -33,7 +37,7 @@ pub fn run(
         once: args.once,
         duration: args.duration.map(|time| Duration::from_nanos(time.unsigned_abs())),
     };
-    let stop = terminal.stop.map(|stop| stop()).unwrap_or_default();
+    let stop = end_of_recording(terminal);
     let server = Server::open(play)?;
     for place in server.places() {
         writeln!(out, "{}", line(place))?;
