@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::abuse::{Abuse, Attack};
 use crate::commands::Failure;
+use crate::commands::outputs::refuse_dash;
 use crate::live::LaterOutput;
 use crate::output_file::OutputFile;
 use crate::report::abuse_report::{self, Reporter};
@@ -43,6 +44,7 @@ impl AttackReports {
             let name = folder.to_string_lossy();
             Failure::Other(format!("--report {}: {why}", escaped(&name)))
         };
+        refuse_dash(folder, "--report", "there are several files; name a folder")?;
         let created = fs::create_dir(folder);
         let is_new = created.is_ok();
         match created {

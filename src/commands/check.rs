@@ -103,13 +103,18 @@ pub fn run(
     Ok(fails)
 }
 
+/// What else than standard output to name.
+const NAME_A_FILE: &str = "standard output has the findings; name a file";
+
 /// Finds out before hours of reading whether the files can be written that the command is to write.
 fn try_outputs(args: &CheckArgs, config: &Config) -> Result<(), Failure> {
     if let Some(file) = args.write_baseline.as_deref() {
+        outputs::refuse_dash(file, "--write-baseline", NAME_A_FILE)?;
         outputs::refuse_baseline(file, &args.input.files, config.file.as_deref())?;
         Baseline::try_writing(file)?;
     }
     if let Some(file) = args.summary.as_deref() {
+        outputs::refuse_dash(file, "--summary", NAME_A_FILE)?;
         outputs::refuse_capture(file, "--summary", &args.input.files)?;
         output_file::try_appending(file).map_err(|error| Failure::unwritable(file, &error))?;
     }

@@ -34,6 +34,7 @@ pub fn run(
         let why = "export reads files and writes to -o; --interface and -w are for other commands";
         return Err(Failure::Other(why.to_owned()));
     }
+    outputs::refuse_dash(&args.output, "-o", "export writes several files; name a folder")?;
     if args.format == ExportFormat::Vectors {
         return vectors::run(args, err, terminal);
     }

@@ -28,7 +28,7 @@ pub fn expand(files: &mut Vec<PathBuf>, err: &mut dyn Write) {
     *files = expanded;
 }
 
-/// The captures in a folder, and its other files.
+/// The captures in a folder, and what else is in it.
 fn inside(folder: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let entries = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
     let mut paths = entries.collect::<io::Result<Vec<_>>>()?;
@@ -42,19 +42,28 @@ fn is_capture(path: &Path) -> bool {
     path.is_file() && !matches!(capture::open(path), Err(CaptureError::NotACapture { .. }))
 }
 
+/// Reports what is skipped. What is in other folders is not known.
 fn warn_skipped(folder: &Path, others: &[PathBuf], err: &mut dyn Write) {
-    let name = |path: &PathBuf| {
+    let (folders, files): (Vec<_>, Vec<_>) = others.iter().partition(|path| path.is_dir());
+    let folder = folder.to_string_lossy();
+    for (why, skipped) in [("no captures", files), ("folders in it are not read", folders)] {
+        if !skipped.is_empty() {
+            let names = named(&skipped);
+            writeln!(err, "gamewire: {}: skipped, {why}: {names}", escaped(&folder)).ok();
+        }
+    }
+}
+
+/// The names of the first paths, and the number of the others.
+fn named(paths: &[&PathBuf]) -> String {
+    let name = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         escaped(&name).into_owned()
     };
-    let mut names: Vec<_> = others.iter().take(NAMED).map(name).collect();
-    if names.is_empty() {
-        return;
-    }
-    let more = others.len() - names.len();
+    let mut names: Vec<_> = paths.iter().take(NAMED).map(name).collect();
+    let more = paths.len() - names.len();
     if more > 0 {
         names.push(format!("{more} more"));
     }
-    let (folder, names) = (folder.to_string_lossy(), names.join(", "));
-    writeln!(err, "gamewire: {}: skipped, no captures: {names}", escaped(&folder)).ok();
+    names.join(", ")
 }

@@ -40,6 +40,8 @@ pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal<'_>) -> Res
         let why = "scrub reads a file and writes to -o; --interface and -w are for other commands";
         return Err(Failure::Other(why.to_owned()));
     }
+    let why = "a copy is written whole or not at all; name a file";
+    outputs::refuse_dash(&args.output, "-o", why)?;
     outputs::refuse_capture(&args.output, "-o", &args.input.files)?;
     let key = match &args.key {
         Some(key) => Key::new(key.as_bytes()),

@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn others_need_leave_and_several_are_none() {
         for (typed, says) in [
-            ("192.0.2.7:27015", "192.0.2.7:27015 is not this host"),
+            ("192.0.2.7:27015", "192.0.2.7:27015 is not a loopback address or localhost"),
             ("game.example.net:27015", "--allow-remote"),
             ("127.0.0.1", "expected HOST:PORT"),
             ("example.net:http", "expected HOST:PORT"),

@@ -34,7 +34,9 @@ pub enum ProbeError {
     #[error("nothing can be asked at {0}; name the address and port of one server")]
     Several(SocketAddr),
     /// It is another host.
-    #[error("{0} is not this host; allow up to {MOST_REQUESTS} requests to it with --allow-remote")]
+    #[error(
+        "{0} is not a loopback address or localhost; allow up to {MOST_REQUESTS} requests to it with --allow-remote"
+    )]
     Remote(String),
     /// The name has no address.
     #[error("{0} has no address: {1}; check the name, or write the address as numbers")]

@@ -54,8 +54,12 @@ fn the_captures_of_a_folder_are_read_in_its_place() {
         let run = gamewire([command, &shown]);
         let named = gamewire([command, &paths[1], &paths[0]]);
         assert_eq!((run.out, run.code), (named.out, named.code), "{command}");
-        let skipped = "skipped, no captures: inside, notes.pcap, zero";
-        assert_eq!(run.err, format!("gamewire: {shown}: {skipped}\n"), "{command}");
+        let skipped = [
+            "skipped, no captures: notes.pcap, zero",
+            "skipped, folders in it are not read: inside",
+        ];
+        let skipped = skipped.map(|it| format!("gamewire: {shown}: {it}\n")).concat();
+        assert_eq!(run.err, skipped, "{command}");
     }
     let none = folder.0.join("inside").to_string_lossy().into_owned();
     let run = gamewire(["check", &none, &paths[1]]);
@@ -350,4 +354,120 @@ fn a_closed_output_pipe_ends_it_silently() {
     let output = child.wait_with_output().expect("the binary ends");
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn a_reader_of_dev_stdout_that_goes_away_ends_it_silently() {
+    let capture = sample("a2s-quirks.pcap");
+    for command in ["report", "scrub"] {
+        let mut child = binary()
+            .args([command, "--no-config", "-o", "/dev/stdout"])
+            .arg(&capture)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*err), (Some(0), ""), "{command}");
+    }
+}
+
+/// A file with this name is a trap.
+#[test]
+fn no_output_is_called_as_standard_output_is() {
+    let folder = Folder::new("dash");
+    let capture = sample("a2s-quirks.pcap");
+    for args in [
+        &["report", "-o", "-"][..],
+        &["scrub", "-o", "-"],
+        &["export", "--format", "csv", "-o", "-"],
+        &["export", "--format", "vectors", "-o", "-"],
+        &["check", "--write-baseline", "-"],
+        &["check", "--summary", "-"],
+    ] {
+        let run = binary().current_dir(&folder.0).args(args).arg(&capture).output();
+        let run = run.expect("the binary runs");
+        let (err, refused) =
+            (String::from_utf8_lossy(&run.stderr), format!("{} -: ", args[args.len() - 2]));
+        assert!(run.status.code() == Some(2) && err.contains(&refused), "{args:?}: {err}");
+    }
+    assert_eq!(fs::read_dir(&folder.0).expect("a folder").count(), 0);
+}
+
+#[test]
+fn a_report_of_a_pipe_that_is_interrupted_before_its_first_packet() {
+    let folder = Folder::new("report-interrupted");
+    let mut child = binary()
+        .args(["report", "-", "-o", "page.html"])
+        .current_dir(&folder.0)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    std::thread::sleep(Duration::from_millis(500));
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
+    let pipe = child.stdin.take();
+    let output = child.wait_with_output().expect("it ends");
+    drop(pipe);
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert_eq!(err, "gamewire: interrupted: nothing was written\n");
+}
+
+/// What came is shown before more comes, from standard input and from a named pipe.
+#[test]
+fn a_slow_pipe_is_shown_while_it_is_read() {
+    let folder = Folder::new("slow");
+    let named = folder.0.join("pipe");
+    assert!(Command::new("mkfifo").arg(&named).status().expect("mkfifo runs").success());
+    let capture = fs::read(sample("a2s-info-players-rules.pcap")).expect("a sample");
+    for from in [Path::new("-"), &named] {
+        let mut child = binary()
+            .args(["dissect", "--no-config", "--format", "json"])
+            .arg(from)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let mut pipe: Box<dyn Write> = match from == named {
+            true => Box::new(fs::OpenOptions::new().write(true).open(&named).expect("a reader")),
+            false => Box::new(child.stdin.take().expect("a pipe")),
+        };
+        let (whole, cut) = capture.split_at(capture.len() - 9);
+        pipe.write_all(whole).expect("it is read");
+        pipe.flush().expect("it is read");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let first = lines.next().expect("a line").expect("text");
+        assert!(first.starts_with("{\"frame\":1,"), "{first}");
+        pipe.write_all(cut).expect("it is read");
+        drop(pipe);
+        assert!(lines.count() > 5);
+        assert!(child.wait().expect("it ends").success());
+    }
+}
+
+#[test]
+fn a_recording_of_serve_ends_in_order_with_its_terminal() {
+    let folder = Folder::new("serve-hangup");
+    let mut child = binary()
+        .args(["serve", "a2s", "--listen", "127.0.0.1:0", "--record", "file.pcapng"])
+        .current_dir(&folder.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert!(lines.next().expect("a line").expect("text").starts_with("a2s at 127.0.0.1:"));
+    std::thread::sleep(Duration::from_millis(300));
+    let status = Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && err.contains("wrote file.pcapng"), "{err}");
+    let names =
+        fs::read_dir(&folder.0).expect("a folder").map(|it| it.expect("a file").file_name());
+    assert_eq!(Vec::from_iter(names), ["file.pcapng"]);
 }

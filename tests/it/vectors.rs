@@ -79,6 +79,19 @@ fn a_vector_has_what_dissect_shows_and_what_check_finds() {
     assert!(vectors.len() > 5 && failed > 0, "{} vectors, {failed} failed", vectors.len());
 }
 
+/// Earlier vectors would be taken for those of this capture.
+#[test]
+fn a_folder_with_other_files_is_refused() {
+    let project = Project::new("vectors-mixed");
+    let vectors = export(&project, &["samples/a2s-quirks.pcap"]);
+    let folder = project.path("vectors");
+    let words = ["export", "--no-config", "--format", "vectors", "-o", &folder];
+    let run = gamewire(words.iter().chain(&["samples/gamespy1-query.pcap"]));
+    assert_eq!(run.code, 2);
+    assert_eq!(run.err, format!("gamewire: -o {folder}: it is not empty; name a new folder\n"));
+    assert_eq!(files(Path::new(&folder)), vectors);
+}
+
 #[test]
 fn tables_are_another_format() {
     let project = Project::new("vectors-tables");

@@ -37,6 +37,11 @@ pub(super) fn run(
         let why = "--format vectors writes exchanges, not tables; leave --tables out";
         return Err(Failure::Other(why.to_owned()));
     }
+    // Earlier vectors would look like those of this capture.
+    if std::fs::read_dir(&args.output).is_ok_and(|mut files| files.next().is_some()) {
+        let folder = escaped(&args.output.to_string_lossy()).into_owned();
+        return Err(Failure::Other(format!("-o {folder}: it is not empty; name a new folder")));
+    }
     let config = settings_of(&args.input, err)?;
     let complete = args.complete.unwrap_or(config.complete);
     let mut vectors = Vectors { complete, ..Vectors::new(args) };
