@@ -42,7 +42,7 @@ impl Stop {
     }
 
     /// SIGHUP sets the same.
-    #[cfg(feature = "live")]
+    #[cfg(feature = "cli")]
     pub(crate) fn also_at_hangup() {
         let asked = asked_at_signals();
         asked.map(|asked| flag::register(signal_hook::consts::SIGHUP, Arc::clone(asked)));

@@ -49,17 +49,17 @@ pub(crate) fn is_read_once(path: &Path) -> bool {
 
 /// What comes from a named pipe, which may not have a writer for a long time, until its end, or until SIGINT or
 /// SIGTERM.
+#[cfg(all(feature = "commands", unix))]
 pub(crate) fn pipe(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    let interrupt = Interrupt::at_signals()?;
-    let file = interrupt.open(path, OpenOptions::new().read(true))?;
+    let (file, interrupt) = opened(path)?;
     Ok(Box::new(Interruptible::until(interrupt, file)))
 }
 
-/// The same, as the bytes of a capture.
-fn named(path: &Path) -> io::Result<Input> {
+/// A named pipe, and what ends reading it.
+fn opened(path: &Path) -> io::Result<(File, Interrupt)> {
     let interrupt = Interrupt::at_signals()?;
     let file = interrupt.open(path, OpenOptions::new().read(true))?;
-    piped(file, interrupt)
+    Ok((file, interrupt))
 }
 
 /// A regular file is mapped; anything else is read as a stream.
@@ -71,7 +71,7 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
     }
     let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
     if std::fs::metadata(path).is_ok_and(is_other) {
-        return named(path).map_err(failed);
+        return opened(path).and_then(|(file, interrupt)| piped(file, interrupt)).map_err(failed);
     }
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;

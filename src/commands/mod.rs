@@ -71,7 +71,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::capture::{self, CaptureError, Stop};
+use crate::capture::{self, CaptureError};
 use crate::check::BaselineError;
 use crate::cli::InputArgs;
 use crate::config::{Config, ConfigError};
@@ -209,10 +209,10 @@ fn settings_of(input: &InputArgs, err: &mut dyn Write) -> Result<Config, ConfigE
 
 /// What ends a command that records: SIGHUP, too, unless the process was started to ignore it, as by nohup.
 #[cfg(feature = "cli")]
-fn end_of_recording(terminal: Terminal) -> Stop {
-    let Some(stop) = terminal.stop else { return Stop::default() };
+fn end_of_recording(terminal: Terminal) -> capture::Stop {
+    let Some(stop) = terminal.stop else { return capture::Stop::default() };
     if !live::is_ignored(signal_hook::consts::SIGHUP) {
-        Stop::also_at_hangup();
+        capture::Stop::also_at_hangup();
     }
     stop()
 }
