@@ -23,6 +23,8 @@ pub(super) struct ServerState<'s> {
     pub(super) is_heard: bool,
     /// The recording lost packets.
     pub(super) is_lossy: bool,
+    /// Something of the capture did not fit into memory.
+    pub(super) is_cut: bool,
 }
 
 impl ServerState<'_> {
@@ -133,7 +135,7 @@ impl ServerState<'_> {
                 let frames = if open.frame > 0 { vec![open.frame] } else { Vec::new() };
                 (cause, frames, format!("{}{more}", open.text))
             }
-            None => (&causes::NOT_IN_CAPTURE, Vec::new(), absent(item, self.server)),
+            None => (&causes::NOT_IN_CAPTURE, Vec::new(), self.absent(item)),
         };
         debug_assert!(cause.unknown.contains(&item), "{item:?} by {cause:?}");
         let values = fact.open.as_ref().filter(|open| open.cause == cause);
@@ -144,6 +146,22 @@ impl ServerState<'_> {
             values: values.map_or(Values::new(), |open| open.values.clone()),
             exchanges: self.exchanges(item),
             ..ItemVerdict::new(item)
+        }
+    }
+
+    /// Why nothing in the capture shows a condition.
+    fn absent(&self, item: Item) -> String {
+        let server = self.server;
+        let is_of_responses = matches!(item, Item::InTime | Item::Whole | Item::Readable);
+        match server.elsewhere.first() {
+            Some((from, ..)) if is_of_responses => {
+                format!("only responses from {from} are in the capture")
+            }
+            _ if is_of_responses && server.in_part > 0 && !server.responds_whole() => {
+                "no response is whole".to_owned()
+            }
+            _ if self.is_cut => "not in what fits into memory".to_owned(),
+            _ => "not in this capture".to_owned(),
         }
     }
 
@@ -210,20 +228,6 @@ impl ServerState<'_> {
             _ if is_of_registration(item) => excepted(registration.fact(item)),
             _ => excepted(server.fact(item)),
         }
-    }
-}
-
-/// Why nothing in the capture shows a condition.
-fn absent(item: Item, server: &Server) -> String {
-    let is_of_responses = matches!(item, Item::InTime | Item::Whole | Item::Readable);
-    match server.elsewhere.first() {
-        Some((from, ..)) if is_of_responses => {
-            format!("only responses from {from} are in the capture")
-        }
-        _ if is_of_responses && server.in_part > 0 && !server.responds_whole() => {
-            "no response is whole".to_owned()
-        }
-        _ => "not in this capture".to_owned(),
     }
 }
 

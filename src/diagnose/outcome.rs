@@ -183,6 +183,7 @@ impl Diagnosis {
         let shown = Item::ALL.iter().filter(is_shown).copied();
         let (registering, own): (Vec<_>, Vec<_>) = shown.partition(|it| is_of_registration(*it));
         let is_lossy = self.is_lossy(read);
+        let is_cut = !self.left_out.is_empty() || self.lists.is_cut;
         let mut with_masters = Vec::new();
         for registration in &server.registrations {
             let is_heard = registration.master.is_some_and(|it| self.is_heard(it.ip(), read));
@@ -193,6 +194,7 @@ impl Diagnosis {
                 position,
                 is_heard,
                 is_lossy,
+                is_cut,
             };
             with_masters.push(Vec::from_iter(registering.iter().map(|item| state.verdict(*item))));
         }
@@ -207,8 +209,15 @@ impl Diagnosis {
         let none = Registration::default();
         let registration = server.registrations.first().unwrap_or(&none);
         let is_heard = self.is_heard(address.ip(), read);
-        let state =
-            ServerState { server: &server, registration, address, position, is_heard, is_lossy };
+        let state = ServerState {
+            server: &server,
+            registration,
+            address,
+            position,
+            is_heard,
+            is_lossy,
+            is_cut,
+        };
         let own = own.into_iter().map(|item| state.verdict(item));
         let mut items: Vec<_> = with_masters.into_iter().flatten().chain(own).collect();
         // An attack comes before anything else.
@@ -220,7 +229,7 @@ impl Diagnosis {
             position,
             items,
             best,
-            is_cut: !self.left_out.is_empty() || self.lists.is_cut,
+            is_cut,
             needs_no_master: query.is_some_and(|it| it.registers.is_none()),
             addresses: server.addresses,
             probed: self.probed.remove(&address).unwrap_or_default(),

@@ -330,7 +330,8 @@ impl DiagnosedServer {
             return format!("it responds, {}", but.text);
         }
         if is_good && !self.needs_no_master && !self.shows_registration() {
-            return "it answers clients; no registration in this capture".to_owned();
+            let place = if self.is_cut { "what fits into memory" } else { "this capture" };
+            return format!("it answers clients; no registration in {place}");
         }
         let all_yes = self.decisive_items().all(|it| it.verdict == Verdict::Yes);
         let all_absent = self.decisive_items().all(ItemVerdict::is_absent);

@@ -764,6 +764,8 @@ fn servers_that_do_not_fit_into_memory() {
 
     let absent = text(&[&["--server", "10.9.9.9:1"][..], &little].concat());
     assert!(!absent.contains("in this capture") && !absent.contains("in the capture"), "{absent}");
+    let (absent, _) = diagnosed(&[&["--server", "10.9.9.9:1"][..], &little].concat());
+    assert!(!absent[0].to_string().contains("in this capture"), "{absent:?}");
     let whole = text(&["--server", "10.9.9.9:1", &file]);
     assert!(whole.contains("10.9.9.9:1: nothing of it is in this capture"), "{whole}");
 
