@@ -62,7 +62,7 @@ pub(crate) fn of(command: Option<&str>) -> &'static [Example] {
         Some("check") => &[
             (
                 "In continuous integration:",
-                "gamewire check --complete --fail-on warning --require-traffic server.pcap",
+                "gamewire check --complete --fail-on warning server.pcap",
             ),
             (
                 "One server, two groups of rules:",
