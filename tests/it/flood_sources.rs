@@ -73,7 +73,7 @@ impl Scene {
     }
 
     /// No command finds an attack.
-    fn is_calm(self) {
+    fn has_no_attack(self) {
         let (_project, file) = Project::of_capture(self.0.in_time().pcap());
         let found = attacks_of(Path::new(&file));
         assert!(found.is_empty(), "{found:#?}");
@@ -122,7 +122,7 @@ fn servers_that_return_the_challenges_of_their_master_do_not_flood_it() {
         );
         scene.say(at + 30_000, [&server, master], info.as_bytes(), 110);
     }
-    scene.is_calm();
+    scene.has_no_attack();
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn many_clients_behind_one_address_are_no_reflection() {
         let client = format!("84.22.10.9:{}", 40_000 + nth % 120);
         scene.asks(u64::from(nth) * 9_000, &client, SERVER, nth.to_le_bytes(), 55);
     }
-    scene.is_calm();
+    scene.has_no_attack();
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn what_a_browser_gets_is_no_flood_where_what_it_asks_was_not_recorded() {
         scene.say(at, ends, &[b"\xFF\xFF\xFF\xFFA", &nth.to_le_bytes()[..]].concat(), 50);
         scene.say(at + 40_000, ends, ANSWER, 50);
     }
-    scene.is_calm();
+    scene.has_no_attack();
 }
 
 /// Their sockets are forged, on another way.
