@@ -9,6 +9,7 @@ use dissectors::ledger::is_one_way;
 use super::Abuse;
 use super::phases::Phases;
 use super::target::Target;
+use super::timeline::Timeline;
 
 /// Minimum number of ports, where none is flooded by itself.
 const PORTS: usize = 4;
@@ -65,12 +66,21 @@ impl Abuse {
         if targets.len() < PORTS {
             return None;
         }
+        let each = || targets.iter().flat_map(|at| self.one_way_to(*at));
+        if self.most_together(each()) < self.thresholds().flood() {
+            return None;
+        }
         let mut all = Target::default();
-        targets.iter().flat_map(|at| self.one_way_to(*at)).for_each(|one| all.add(one));
-        let is_flood = all.timeline.most_unproven_within(self.room.flood_seconds)
-            >= self.thresholds().flood()
-            && is_one_way(all.kinds.iter().copied(), all.packets[1]);
-        Some((targets, all)).filter(|_| is_flood)
+        each().for_each(|one| all.add(one));
+        let is_flood = is_one_way(all.kinds.iter().copied(), all.packets[1]);
+        is_flood.then_some((targets, all))
+    }
+
+    /// The most packets to several targets within the window of a flood, without those of real clients.
+    pub(super) fn most_together<'t>(&self, targets: impl Iterator<Item = &'t Target>) -> u64 {
+        let mut timeline = Timeline::default();
+        targets.for_each(|target| timeline.add(&target.timeline));
+        timeline.most_unproven_within(self.room.flood_seconds)
     }
 
     /// What comes to a port, and may be a part of a flood of several: requests, unless not all clients are known, and

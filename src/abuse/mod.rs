@@ -209,7 +209,8 @@ impl Abuse {
 
     /// What was left out because of the memory limit.
     pub fn omitted(&self) -> Omitted {
-        let clients = self.servers.values().any(|target| target.current.clients.is_cut);
+        let mut targets = self.servers.values().chain(self.masters.values());
+        let clients = targets.any(|target| target.current.clients.is_cut);
         let servers = self.omitted.servers || self.loads.is_cut();
         Omitted { clients, servers, ..self.omitted }
     }

@@ -7,7 +7,7 @@ pub struct Omitted {
     pub servers: bool,
     /// Addresses that get responses without requests, or packets known to crash servers.
     pub victims: bool,
-    /// Real clients of a server: those that are not kept cannot be told from forged sources.
+    /// Real clients of a server or a master: those that are not kept cannot be told from forged sources.
     pub clients: bool,
     /// Requests: a response may belong to one that is not kept any more.
     pub requests: bool,
@@ -32,8 +32,8 @@ impl Omitted {
             ),
             (
                 self.clients,
-                "a server has more clients than fit into memory, so that a flood of it is not reported; see \
-                 --memory",
+                "a server or a master has more clients than fit into memory, so that a flood of it is not reported; \
+                 see --memory",
             ),
             (
                 self.requests,

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
@@ -20,7 +21,6 @@ use super::measure::{AttackTarget, TrafficMeasure, is_harmless};
 use super::phases::Phases;
 use super::sources::network;
 use super::target::{Target, share};
-use super::timeline::Timeline;
 
 /// Maximum number of sources and networks that are named.
 const NAMED: usize = 5;
@@ -470,21 +470,15 @@ impl Abuse {
         }
         networks.retain(|_, hosts| hosts.len() >= HOSTS);
         let carpets = networks.into_iter().filter_map(|(at, hosts)| {
-            let mut timeline = Timeline::default();
-            let most = |it: &Timeline| it.most_unproven_within(self.room.flood_seconds);
-            let mut largest = 0;
-            for target in hosts.iter().flat_map(|host| self.one_way_to(*host)) {
-                timeline.add(&target.timeline);
-                largest = most(&target.timeline).max(largest);
-            }
+            let each = || hosts.iter().flat_map(|host| self.one_way_to(*host));
+            let all = self.most_together(each());
+            let largest = each().map(|it| self.most_together(iter::once(it))).max().unwrap_or(0);
             // One flooded host among others that are not is a target by itself.
-            let all = most(&timeline);
             if all < self.thresholds().flood() || largest.saturating_mul(4) > all {
                 return None;
             }
             let mut target = Target::default();
-            let others = hosts.iter().flat_map(|host| self.one_way_to(*host));
-            others.for_each(|other| target.add(other));
+            each().for_each(|other| target.add(other));
             let network = lengths[usize::from(at.is_ipv6())];
             Some(Carpet { network, at, targets: Vec::from_iter(hosts), target })
         });

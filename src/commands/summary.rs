@@ -114,7 +114,9 @@ impl Consumer for SummaryConsumer<'_> {
         self.has_selected |= is_wanted && matches!(event, Event::Message(_));
         self.summary.event(event, is_wanted);
         if let Event::CrossFlow(it) = event
-            && let CrossFlowEvent::Unasked(_) | CrossFlowEvent::Unanswered(_) = it.event
+            && let CrossFlowEvent::Unasked(_)
+            | CrossFlowEvent::Unanswered(_)
+            | CrossFlowEvent::Announced(_) = it.event
         {
             self.ledger.cross_flow(it.event, (it.servers, it.text), &it.basis);
         }

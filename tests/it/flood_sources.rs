@@ -233,7 +233,12 @@ fn requests_or_other_packets_to_several_ports_or_hosts_are_one_flood() {
                 );
             }
             scene.flood(anyone, server, bytes, |_| 244);
-            let attack = only(scene.attacks());
+            let (_project, file) = Project::of_capture(scene.0.in_time().pcap());
+            let attack = only(attacks_of(Path::new(&file)));
+            let checked = gamewire(["check", "--no-config", &file]).out;
+            let is_said = checked.starts_with("UNDER ATTACK");
+            // Rules are about hosts.
+            assert_eq!(is_said, !is_network, "{}", checked.lines().next().unwrap_or_default());
             assert_eq!(attack["seat"], "flooded_server");
             let targets = if is_network { 60 } else { 6 };
             assert_eq!(attack["targets"].as_array().map(Vec::len), Some(targets), "{attack:#}");

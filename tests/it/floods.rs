@@ -310,6 +310,8 @@ fn ports_that_servers_announce_are_known() {
         assert_eq!(attack["targets"], json!(scenario.targets), "{queried}");
         let check = gamewire(["check", "--no-config", file.to_str().unwrap()]);
         assert!(check.out.starts_with("UNDER ATTACK"), "{queried}: {}", check.out);
+        let summary = gamewire(["summary", "--no-config", file.to_str().unwrap()]);
+        assert!(summary.out.starts_with("Under attack"), "{queried}: {}", summary.out);
     }
 }
 

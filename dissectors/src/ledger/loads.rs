@@ -242,9 +242,9 @@ impl Loads {
                 },
             );
         }
-        self.review_others(ports, &asked, is_heard, breaches, kept);
         let mut all = Vec::from_iter(all);
         all.sort_unstable_by_key(|(server, _)| server.0);
+        self.review_others(ports, &mut all, &asked, is_heard, breaches, kept);
         for (Socket(server), mut load) in all {
             let is_asked = asked.get(&Socket(server)).is_some_and(|asked| *asked >= CHECKED_FROM);
             self.check(server, &mut load, is_asked, breaches, kept);
@@ -305,6 +305,11 @@ impl Loads {
     /// Parameters of counting.
     pub(super) fn terms(&self) -> &LoadTerms {
         &self.settings
+    }
+
+    /// The number of packets within the window from which on they are a flood.
+    pub(super) fn floods_at(&self) -> u64 {
+        self.abuse.flood()
     }
 
     /// Packets a second and the seconds of the window, if they are too many.

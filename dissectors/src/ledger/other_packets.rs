@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Basis;
 use super::game_port::{BothWays, asks_for_something, is_one_way, may_be_players, packet_name};
-use super::load::{GroupRoom, LoadTerms, add_count, earlier};
+use super::load::{DetailedLoad, GroupRoom, LoadTerms, add_count, earlier};
 use super::rate::{BUCKETS, Rate};
 use super::sources::SourceSample;
 use crate::kit::{Map, Name, Payload, Socket};
@@ -151,6 +151,17 @@ impl PortLoad {
         self.kinds.sort_unstable();
         self.sources.add(other.sources);
         self.rate.add_all(other.rate);
+    }
+
+    /// The requests to a server, as packets that it gets.
+    pub(super) fn of_requests(load: &DetailedLoad) -> PortLoad {
+        PortLoad {
+            first: load.first,
+            kinds: load.asked.clone(),
+            sent: 0,
+            sources: load.sources.clone(),
+            rate: load.rate.unproven(),
+        }
     }
 
     /// Whether players may send it this much, if nothing that it sends was recorded; the rate is per second.

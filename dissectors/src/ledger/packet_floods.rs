@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::load::DetailedLoad;
 use super::loads::{CHECKED_FROM, FLOODED, Loads};
 use super::other_packets::PortLoad;
 use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule};
@@ -25,11 +26,12 @@ struct PacketFlood {
 }
 
 impl Loads {
-    /// The results of SEC007. `ports`: what servers get beside messages; `asked`: the number of requests to those
-    /// that get some; `is_heard`: packets of this server were recorded.
+    /// The results of SEC007. `ports`: what servers get beside messages; `servers`: those with many requests; `asked`: the
+    /// number of requests to those that get some; `is_heard`: packets of this server were recorded.
     pub(super) fn review_others(
         &self,
         ports: Map<Socket, PortLoad>,
+        servers: &mut [(Socket, DetailedLoad)],
         asked: &Map<Socket, u64>,
         is_heard: impl Fn(SocketAddr) -> bool,
         breaches: &mut Vec<CrossFlowBreach>,
@@ -39,13 +41,22 @@ impl Loads {
         ports.into_iter().for_each(|(port, load)| {
             hosts.entry(port.0.ip()).or_default().insert(port.0, load);
         });
+        let servers = servers.chunk_by_mut(|(a, _), (b, _)| a.0.ip() == b.0.ip());
+        let mut requests: BTreeMap<IpAddr, &mut [(Socket, DetailedLoad)]> = BTreeMap::new();
+        for servers in servers.filter(|servers| servers.len() > 1) {
+            let host = servers.first().map(|(server, _)| server.0.ip());
+            host.into_iter().for_each(|host| _ = hosts.entry(host).or_default());
+            requests.extend(host.map(|host| (host, servers)));
+        }
         let mut flooded = Vec::new();
         for (host, mut ports) in hosts {
             let alone = ports.iter_mut().filter_map(|(port, load)| self.flood(*port, load));
             let before = flooded.len();
             flooded.extend(alone);
             if flooded.len() == before {
-                flooded.extend(self.flood_of_host(host, ports));
+                let servers = requests.remove(&host).unwrap_or_default();
+                let has_requests = self.adds_requests(&mut ports, servers);
+                flooded.extend(self.flood_of_host(host, ports, has_requests));
             }
         }
         // They are sorted by host and port.
@@ -72,11 +83,32 @@ impl Loads {
         self.flood_of(server, load, server.to_string(), [FLOODED, "it sends"])
     }
 
+    /// Requests to several servers of a host are of one flood with other packets, unless they flood one of them. Returns
+    /// whether there may be one.
+    fn adds_requests(
+        &self,
+        ports: &mut BTreeMap<SocketAddr, PortLoad>,
+        servers: &mut [(Socket, DetailedLoad)],
+    ) -> bool {
+        let asked = servers.iter_mut().map(|(_, load)| load.rate.most_unproven()).sum::<u64>();
+        let others = ports.values_mut().map(|port| port.rate.most()).sum::<u64>();
+        let flood = self.floods_at();
+        let is_flooded = |(_, load): &mut (Socket, DetailedLoad)| load.rate.most() >= flood;
+        if asked == 0 || asked + others < flood || servers.iter_mut().any(is_flooded) {
+            return false;
+        }
+        for (server, load) in servers {
+            ports.entry(server.0).or_default().add(PortLoad::of_requests(load), self.terms());
+        }
+        true
+    }
+
     /// Ports of which none is flooded by itself, together.
     fn flood_of_host(
         &self,
         host: IpAddr,
         ports: BTreeMap<SocketAddr, PortLoad>,
+        has_requests: bool,
     ) -> Option<PacketFlood> {
         let mut each = ports.into_iter().filter(|(_, load)| load.is_one_way());
         let (server, mut all) = each.next()?;
@@ -92,7 +124,7 @@ impl Loads {
             server,
             &mut all,
             format!("{count} ports of {host}"),
-            ["are flooded", "they send"],
+            ["are flooded", if has_requests { "" } else { "they send" }],
         )
     }
 
@@ -107,10 +139,13 @@ impl Loads {
         let kinds =
             load.kinds.iter().map(|(name, count)| counted(*count as usize, &plural(name.0)));
         let (sources, kinds) = (load.sources.count(), Vec::from_iter(kinds).join(", "));
-        let sent = counted(load.sent as usize, "packet");
+        let sent = match sends {
+            // What answers requests is not counted here.
+            "" => String::new(),
+            sends => format!("; {sends} {}", counted(load.sent as usize, "packet")),
+        };
         let detail = format!(
-            "up to {rate} packets a second over {seconds} s to {target}, from {sources}: {kinds}; \
-             {sends} {sent}"
+            "up to {rate} packets a second over {seconds} s to {target}, from {sources}: {kinds}{sent}"
         );
         let may_be_players = load.sent == 0 && load.may_be_players(rate);
         let attack = AttackOn { sources, target, suffers: Some(suffers) };

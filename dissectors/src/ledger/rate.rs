@@ -60,6 +60,13 @@ impl Rate {
         latest.into_iter().chain(kept).for_each(|it| it.proven = it.proven.saturating_add(1));
     }
 
+    /// The stored buckets without the requests of real clients.
+    pub(super) fn unproven(&self) -> Rate {
+        let unproven = |bucket: Bucket| Bucket { all: bucket.unproven() as u32, proven: 0 };
+        let kept = self.kept.iter().map(|(number, bucket)| (*number, unproven(*bucket)));
+        Rate { kept: kept.collect(), ..Rate::default() }
+    }
+
     /// Adds the stored buckets of another group of hosts.
     pub(super) fn add_all(&mut self, other: Rate) {
         self.kept.extend(other.kept);
