@@ -239,6 +239,8 @@ fn requests_or_other_packets_to_several_ports_or_hosts_are_one_flood() {
             let is_said = checked.starts_with("UNDER ATTACK");
             // Rules are about hosts.
             assert_eq!(is_said, !is_network, "{}", checked.lines().next().unwrap_or_default());
+            let is_named = checked.contains(" to 6 ports of 23.17.34.51, from about ");
+            assert_eq!(is_named, !is_network, "{checked}");
             assert_eq!(attack["seat"], "flooded_server");
             let targets = if is_network { 60 } else { 6 };
             assert_eq!(attack["targets"].as_array().map(Vec::len), Some(targets), "{attack:#}");

@@ -153,10 +153,11 @@ impl Loads {
     }
 }
 
-/// Both forms of the name of a packet, for [`counted`].
+/// Both forms of the name of a packet, for [`counted`]; those of requests have one.
 fn plural(name: &str) -> String {
     match name.split_once(" of ") {
         Some((name, of)) => format!("{name} of {of}/{name}s of {of}"),
-        None => format!("{name}/{name}s"),
+        None if name.ends_with("packet") => format!("{name}/{name}s"),
+        None => format!("{name}/{name}"),
     }
 }
