@@ -88,10 +88,15 @@ pub(super) fn figures(
     };
     say("forged", format!("{forged}{evidence}"));
     if let Some(real) = attack.legitimate {
+        let [.., plays] = real.proofs;
+        let shown = match plays {
+            0 => "returned a challenge or sent a further request",
+            _ => "returned a challenge, sent a further request, or play",
+        };
         let clients = match real.clients {
             0 => "no client returned a challenge or sent a further request".to_owned(),
             clients => format!(
-                "{} returned a challenge or sent a further request: {}",
+                "{} {shown}: {}",
                 counted(clients, "client"),
                 counted(real.packets, "packet")
             ),
