@@ -37,7 +37,7 @@ pub use breaches::CrossFlowBreaches;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
 use filtered::FilteredLists;
-pub use game_port::{Peers, asks_for_something, is_one_way, may_be_players, packet_name};
+pub use game_port::{Peers, WAYS, asks_for_something, is_one_way, may_be_players, packet_name};
 use lists::ListedServers;
 pub use loads::{GROUPS, Loads};
 use registrations::Registrations;

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use dissectors::kit::{Map, Time};
+use dissectors::ledger::WAYS;
 
 use super::packet::SampledPacket;
 
@@ -21,9 +22,6 @@ pub enum Proof {
     /// It plays: packets of the game go both ways.
     Plays,
 }
-
-/// A packet of one source has at most so many hops more or fewer than another.
-const WAYS: u8 = 4;
 
 /// A real source.
 #[derive(Clone, Copy, Debug)]
@@ -98,11 +96,10 @@ impl Clients {
         self.all.entry(source).or_insert(client);
     }
 
-    /// A real source returned a challenge from this port, or plays from there.
-    pub(super) fn uses(&mut self, source: IpAddr, port: u16) {
-        if let Some(client) = self.all.get_mut(&source) {
-            client.ports |= port_bit(port);
-        }
+    /// A real source returned a challenge from this port, or plays from there. Returns whether the source is known.
+    pub(super) fn uses(&mut self, source: IpAddr, port: u16) -> bool {
+        let client = self.all.get_mut(&source);
+        client.map(|client| client.ports |= port_bit(port)).is_some()
     }
 
     /// A packet that bears the address of a real source, which may be forged; `window`: the window for

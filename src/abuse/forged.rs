@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use dissectors::kit::is_private;
+use dissectors::ledger::WAYS;
 
 use super::filters::is_bogon;
 use super::packet::commonest;
@@ -17,9 +18,6 @@ const CHALLENGED: u64 = 20;
 /// Minimum number of /8 networks with one hop limit, or with one series of identifications, that is
 /// not a coincidence.
 const NETWORKS: usize = 16;
-
-/// Maximum difference of hop limits of packets of one source.
-const WAYS: u8 = 4;
 
 /// Minimum number of such sources. A single one may be a victim, in whose name packets are forged.
 const SOCKETS: usize = 10;

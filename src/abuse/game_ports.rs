@@ -50,10 +50,10 @@ impl GamePort {
                 self.target.current.was_sent(&packet, packet_name(event.bytes), before.into());
             }
             let clients = &mut self.target.current.clients;
-            if !clients.has(packet.source) {
+            if !clients.uses(packet.source, packet.port) {
                 clients.begin(&packet, Proof::Plays, &mut room.clients);
+                clients.uses(packet.source, packet.port);
             }
-            clients.uses(packet.source, packet.port);
             clients.see(&packet, room.window, &mut room.packets);
             return;
         }

@@ -8,7 +8,6 @@ use std::ops::RangeInclusive;
 
 use dissectors::kit::Map;
 
-use super::Abuse;
 use super::attack_kind::AttackKind;
 use super::filters::{
     BURST, Bucket, FirewallFilter, Match, OF_NETWORK, OF_SOURCE, RateLimit, is_bogon,
@@ -16,6 +15,7 @@ use super::filters::{
 use super::forged::Forged;
 use super::packet::{HEAD, SampledPacket, commonest};
 use super::target::Target;
+use super::{Abuse, SECOND};
 
 /// Minimum share of the attack that a filter must drop.
 const WORTH: f64 = 0.5;
@@ -50,8 +50,6 @@ const BY_CHANCE: f64 = 0.001;
 
 /// Filters that are reported.
 const REPORTED: usize = 10;
-
-const SECOND: i64 = 1_000_000_000;
 
 /// The data for measuring filters.
 pub(super) struct TrafficMeasure<'m> {

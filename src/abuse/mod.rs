@@ -471,9 +471,6 @@ impl Abuse {
     /// A requested response of another service, by its port. The cost of a filter for a victim is
     /// measured with these.
     fn asked_for(&mut self, port: Option<u16>, event: &DatagramEvent<'_>) {
-        if self.victims.is_empty() {
-            return;
-        }
         let Some(victim) = self.victims.get_mut(&event.headers.to.ip()) else { return };
         count(&mut victim.asked_for, port, 1);
         if port.is_none() {

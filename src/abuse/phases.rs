@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::kit::Time;
 
+use super::SECOND;
 use super::packet::SampledPacket;
 use super::sources::{PlainAnswers, Sources};
 use super::target::{Target, TargetRoom};
@@ -15,8 +16,6 @@ use super::timeline::{MOST, PAUSE, Timeline};
 
 /// Maximum number of packets of a second that are kept until it is known whether it is a busy one.
 const RECENT: usize = 128;
-
-const SECOND: i64 = 1_000_000_000;
 
 /// The traffic of a target by times. It is busy at first, so that an attack from the first packet on is whole.
 #[derive(Clone, Default)]

@@ -3,9 +3,7 @@
 use std::cmp::Reverse;
 use std::net::{IpAddr, SocketAddr};
 
-use super::Abuse;
-
-const SECOND: i64 = 1_000_000_000;
+use super::{Abuse, SECOND};
 
 /// What was looked at for attacks.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,7 +8,9 @@ use std::net::IpAddr;
 use datasketches::common::NumStdDev;
 use datasketches::hll::{HllSketch, HllType, HllUnion};
 use dissectors::kit::{Map, Time};
+use dissectors::ledger::WAYS;
 
+use super::SECOND;
 use super::busiest::Busiest;
 use super::filters::NetworkLimits;
 use crate::filter::first_address;
@@ -21,8 +23,6 @@ const REGISTERS: u8 = 14;
 
 /// Fewer sources of a network in a sample may be chance: four standard deviations are as many.
 const NAMED_FROM: u64 = 16;
-
-const SECOND: i64 = 1_000_000_000;
 
 /// The sources of one target.
 #[derive(Clone, Default)]
@@ -126,9 +126,6 @@ pub(super) struct TrafficSource {
     second: i32,
     pub(super) limits: NetworkLimits,
 }
-
-/// Packets of one source pass at most so many routers more or fewer.
-const WAYS: u8 = 4;
 
 impl TrafficSource {
     /// One more packet of it.

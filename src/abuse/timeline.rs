@@ -2,6 +2,8 @@
 
 use dissectors::kit::Time;
 
+use super::SECOND;
+
 /// Maximum number of spans: with more, pairs of them are merged.
 pub(super) const MOST: usize = 1 << 11;
 
@@ -13,8 +15,6 @@ const COLUMNS: usize = 40;
 
 /// A shorter pause, in seconds, does not end an attack.
 pub(super) const PAUSE: i64 = 3;
-
-const SECOND: i64 = 1_000_000_000;
 
 /// The packets of a span.
 #[derive(Clone, Copy, Default)]

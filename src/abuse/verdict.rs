@@ -10,7 +10,6 @@ use dissectors::abuse_rules::{SEC005, SEC006};
 use dissectors::kit::{AbuseThresholds, Role, Set, Socket, Time};
 use dissectors::ledger::{Ledger, may_be_answers, may_be_players};
 
-use super::Abuse;
 use super::across::{AcrossLink, victims_of};
 use super::attack_kind::{AttackKind, kind_of};
 use super::clients::{Clients, Proof};
@@ -21,6 +20,7 @@ use super::measure::{AttackTarget, TrafficMeasure, is_harmless};
 use super::phases::Phases;
 use super::sources::network;
 use super::target::{Target, share};
+use super::{Abuse, SECOND};
 
 /// Maximum number of sources and networks that are named.
 const NAMED: usize = 5;
@@ -36,8 +36,6 @@ const CHECKED_FROM: u64 = 20;
 
 /// Maximum number of targets of one attack that are named.
 const TARGETS: usize = 256;
-
-const SECOND: i64 = 1_000_000_000;
 
 /// The sources of an attack.
 #[derive(Clone, Debug)]
@@ -302,13 +300,13 @@ impl Abuse {
             .filter(|(.., kinds)| *kinds == (AttackKind::Transit, Some(AttackKind::Reflector)));
         let across = victims_of(through.map(|(at, target, _)| (*at, &**target)));
         let means: Set<SocketAddr> = across.iter().flat_map(|it| it.servers.clone()).collect();
-        let alone = ruled.iter().filter(|(at, ..)| !means.contains(at));
+        let alone = ruled.into_iter().filter(|(at, ..)| !means.contains(at));
         let repeats = self.thresholds().repeats;
         let alone = alone.filter_map(|(at, target, (kind, also))| {
-            let mut all = Target::clone(target);
-            let ports = self.ports.get(&Socket(*at)).into_iter().flat_map(|it| it.target.each());
+            let mut all = target.into_owned();
+            let ports = self.ports.get(&Socket(at)).into_iter().flat_map(|it| it.target.each());
             ports.for_each(|it| all.has_players_of(it, repeats));
-            self.attack(AttackedPlace::of(*kind, *also, *at, &all))
+            self.attack(AttackedPlace::of(kind, also, at, &all))
         });
         let across = across.iter().filter_map(|AcrossLink { at, target, .. }| {
             let (kind, also) = (AttackKind::Transit, Some(AttackKind::Reflector));

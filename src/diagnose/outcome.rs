@@ -184,18 +184,19 @@ impl Diagnosis {
         let (registering, own): (Vec<_>, Vec<_>) = shown.partition(|it| is_of_registration(*it));
         let is_lossy = self.is_lossy(read);
         let is_cut = !self.left_out.is_empty() || self.lists.is_cut;
+        let state = |registration, is_heard| ServerState {
+            server: &server,
+            registration,
+            address,
+            position,
+            is_heard,
+            is_lossy,
+            is_cut,
+        };
         let mut with_masters = Vec::new();
         for registration in &server.registrations {
             let is_heard = registration.master.is_some_and(|it| self.is_heard(it.ip(), read));
-            let state = ServerState {
-                server: &server,
-                registration,
-                address,
-                position,
-                is_heard,
-                is_lossy,
-                is_cut,
-            };
+            let state = state(registration, is_heard);
             with_masters.push(Vec::from_iter(registering.iter().map(|item| state.verdict(*item))));
         }
         let rank = |items: &&Vec<ItemVerdict>| {
@@ -208,16 +209,7 @@ impl Diagnosis {
         let best = best.and_then(|items| items.first()).and_then(|it| it.master);
         let none = Registration::default();
         let registration = server.registrations.first().unwrap_or(&none);
-        let is_heard = self.is_heard(address.ip(), read);
-        let state = ServerState {
-            server: &server,
-            registration,
-            address,
-            position,
-            is_heard,
-            is_lossy,
-            is_cut,
-        };
+        let state = state(registration, self.is_heard(address.ip(), read));
         let own = own.into_iter().map(|item| state.verdict(item));
         let mut items: Vec<_> = with_masters.into_iter().flatten().chain(own).collect();
         // An attack comes before anything else.

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use captures::wire::{Capture, Datagram, Ip, Link, START, protocol};
+use captures::wire::{Capture, Link, START};
 use serde_json::{Value, json};
 
 use crate::attacks::{attacks_of, number};
+use crate::flood_sources::{self, anyone};
 use crate::support::project::Project;
 
 const SERVER: &str = "23.17.34.51:27015";
@@ -23,11 +24,8 @@ enum Answers {
 }
 
 /// A datagram, so many milliseconds after the start, with this hop limit.
-fn say(capture: &mut Capture, at_ms: u64, [from, to]: [&str; 2], bytes: &[u8], ttl: u8) {
-    let datagram = Datagram::new(from, to, bytes);
-    let id = capture.packets.len() as u32 + 1;
-    let ip = Ip { id, ttl, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
-    capture.push(START.after_ms(at_ms), &ip.packet(protocol::UDP, &datagram.bytes()));
+fn say(capture: &mut Capture, at_ms: u64, ends: [&str; 2], bytes: &[u8], ttl: u8) {
+    flood_sources::say(capture, START.after_ms(at_ms), ends, bytes, ttl);
 }
 
 /// A client asks each second, another one each time.
@@ -69,8 +67,7 @@ fn figures_of_a_flood_are_of_its_time() {
         let mut capture = Capture::new(Link::Ethernet);
         quiet(&mut capture, 0..3_600, answers);
         for nth in 0..12_000_u64 {
-            let [a, b, c, d] = (nth as u32).wrapping_mul(0x9E37_79B1).to_be_bytes();
-            let from = format!("{}.{b}.{c}.{d}:{}", 11 + a % 80, 1_024 + nth);
+            let from = anyone(nth as u32);
             let at = 3_600_000 + pause * 1_000 + nth / 2;
             say(&mut capture, at, [&from, SERVER], INFO, 244);
         }

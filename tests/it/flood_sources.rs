@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use captures::wire::{Capture, Datagram, Ip, Link, START, protocol};
+use captures::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 use serde_json::Value;
 
 use crate::attacks::{attacks_of, number};
@@ -24,12 +24,8 @@ impl Scene {
     }
 
     /// A datagram, so many microseconds after the start, with this hop limit.
-    fn say(&mut self, at: u64, [from, to]: [&str; 2], bytes: &[u8], ttl: u8) {
-        let datagram = Datagram::new(from, to, bytes);
-        let id = (self.0.packets.len() as u32).wrapping_mul(7_919) + 1;
-        let ip = Ip { id, ttl, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
-        let packet = ip.packet(protocol::UDP, &datagram.bytes());
-        self.0.push(START.after(at * 1_000), &packet);
+    fn say(&mut self, at: u64, ends: [&str; 2], bytes: &[u8], ttl: u8) {
+        say(&mut self.0, START.after(at * 1_000), ends, bytes, ttl);
     }
 
     /// A client asks, returns its challenge, and gets its answer.
@@ -84,8 +80,16 @@ impl Scene {
     }
 }
 
+/// A datagram at this time, with this hop limit, and an identification of its own.
+pub(crate) fn say(capture: &mut Capture, time: Time, [from, to]: [&str; 2], bytes: &[u8], ttl: u8) {
+    let datagram = Datagram::new(from, to, bytes);
+    let id = (capture.packets.len() as u32).wrapping_mul(7_919) + 1;
+    let ip = Ip { id, ttl, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
+    capture.push(time, &ip.packet(protocol::UDP, &datagram.bytes()));
+}
+
 /// The nth of many addresses.
-fn anyone(nth: u32) -> String {
+pub(crate) fn anyone(nth: u32) -> String {
     let [a, b, c, d] = nth.wrapping_mul(0x9E37_79B1).to_be_bytes();
     format!("{}.{b}.{c}.{d}:{}", 11 + a % 80, 1_024 + nth % 60_000)
 }

@@ -7,6 +7,7 @@ use captures::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 use serde_json::{Value, json};
 
 use crate::attacks::attacks_of;
+use crate::flood_sources::anyone;
 use crate::support::gamewire;
 use crate::support::project::Project;
 
@@ -39,9 +40,7 @@ impl Recording {
     /// 12,000 packets from as many sources, 3,000 a second.
     fn flood(&mut self, to: &str, bytes: impl Fn(u32) -> Vec<u8>) {
         for nth in 0..12_000_u32 {
-            let [a, b, c, d] = nth.wrapping_mul(0x9E37_79B1).to_be_bytes();
-            let from = format!("{}.{b}.{c}.{d}:{}", 11 + a % 80, 1024 + nth);
-            self.say(333, &from, to, &bytes(nth));
+            self.say(333, &anyone(nth), to, &bytes(nth));
         }
     }
 
@@ -148,8 +147,7 @@ fn requests_to_connect_are_a_flood_even_if_they_are_answered() {
     let mut recording = Recording::new();
     recording.answers();
     for nth in 0..12_000_u32 {
-        let [a, b, c, d] = nth.wrapping_mul(0x9E37_79B1).to_be_bytes();
-        let from = format!("{}.{b}.{c}.{d}:{}", 11 + a % 80, 1024 + nth);
+        let from = anyone(nth);
         recording.say(300, &from, SERVER, b"\xFF\xFF\xFF\xFFgetchallenge steam\n");
         let challenge = format!("A00000000 {nth} 3 1 0\n\0");
         recording.say(33, SERVER, &from, &[&[0xFF; 4][..], challenge.as_bytes()].concat());

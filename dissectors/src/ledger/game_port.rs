@@ -112,8 +112,8 @@ struct Peer {
     hop_limit: u8,
 }
 
-/// Packets of one source have at most so many hops more or fewer than another.
-const WAYS: u8 = 4;
+/// Packets of one source have passed at most so many routers more or fewer than another.
+pub const WAYS: u8 = 4;
 
 impl Peers {
     /// Whether there are none.

@@ -80,7 +80,7 @@ impl Loads {
 
     /// A port that is flooded by itself.
     fn flood(&self, server: SocketAddr, load: &mut PortLoad) -> Option<PacketFlood> {
-        self.flood_of(server, load, server.to_string(), [FLOODED, "it sends"])
+        self.flood_of(server, load, server.to_string(), (FLOODED, Some("it sends")))
     }
 
     /// Requests to several servers of a host are of one flood with other packets, unless they flood one of them. Returns
@@ -124,7 +124,8 @@ impl Loads {
             server,
             &mut all,
             format!("{count} ports of {host}"),
-            ["are flooded", if has_requests { "" } else { "they send" }],
+            // What answers requests is not counted here.
+            ("are flooded", (!has_requests).then_some("they send")),
         )
     }
 
@@ -133,17 +134,15 @@ impl Loads {
         server: SocketAddr,
         load: &mut PortLoad,
         target: String,
-        [suffers, sends]: [&'static str; 2],
+        (suffers, sends): (&'static str, Option<&str>),
     ) -> Option<PacketFlood> {
         let [rate, seconds] = self.rate_of_flood(&mut load.rate).filter(|_| load.is_one_way())?;
         let kinds =
             load.kinds.iter().map(|(name, count)| counted(*count as usize, &plural(name.0)));
         let (sources, kinds) = (load.sources.count(), Vec::from_iter(kinds).join(", "));
-        let sent = match sends {
-            // What answers requests is not counted here.
-            "" => String::new(),
-            sends => format!("; {sends} {}", counted(load.sent as usize, "packet")),
-        };
+        let sent =
+            sends.map(|sends| format!("; {sends} {}", counted(load.sent as usize, "packet")));
+        let sent = sent.unwrap_or_default();
         let detail = format!(
             "up to {rate} packets a second over {seconds} s to {target}, from {sources}: {kinds}{sent}"
         );
