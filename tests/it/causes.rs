@@ -218,6 +218,22 @@ fn responses_from_elsewhere_are_in_the_capture() {
     assert_eq!(said, ["unknown", "not_in_capture", text]);
 }
 
+/// A client that asks for information once a minute, from one port and with one session ID.
+#[test]
+fn a_challenge_from_elsewhere_is_one_each_time() {
+    let round = |at: u32| {
+        format!(
+            "{at}.00 c > s  FEFD 09 01020304\n{at}.01 t > c  09 01020304 '100' 00\n\
+             {at}.02 c > s  FEFD 00 01020304 00000064 FFFFFF01\n\
+             {at}.03 s > c  00 01020304 'hostname' 00 'A' 00 00 00 00\n"
+        )
+    };
+    let script = round(0) + &round(60) + "end 90";
+    let said = of_script(&script, &Setting::udp(6500), "10.0.0.2:6500", "seen.from_asked");
+    let text = "2 of 4 responses come from 10.0.1.2:6500";
+    assert_eq!(said, ["no", "answers_from_other_address", text]);
+}
+
 const LIST: &str = "10.0 c > m:27010  31FF '0.0.0.0:0' 00 00\n\
     10.02 m:27010 > c  FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27016 ip:0.0.0.0:0\nend 30";
 

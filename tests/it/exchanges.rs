@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::project::Project;
 use crate::support::{gamewire, samples, skip, small_recorded_captures};
+use captures::exchange::Setting;
 use gamewire::check::{Selection, ledger_settings};
 use gamewire::view::Model;
 use gamewire::{Decoder, Options, capture};
@@ -246,4 +247,67 @@ fn all_commands_count_the_same_in_captures_of_reports() {
     files.sort();
     let (exchanges, servers) = compare("reports", &files);
     assert!(exchanges > 1000 && servers > 100, "{exchanges} {servers}");
+}
+
+/// The packets of a `.pcap` file, and an hour behind the last one all of them again. `None`: another format.
+fn behind_itself(bytes: &[u8]) -> Option<Vec<u8>> {
+    const HEADER: usize = 24;
+    const RECORD: usize = 16;
+    let is_big = match bytes.first_chunk::<4>()? {
+        [0xA1, 0xB2, ..] => true,
+        [_, _, 0xB2, 0xA1] => false,
+        _ => return None,
+    };
+    let number = |at: usize| {
+        let bytes = *bytes.get(at..)?.first_chunk()?;
+        Some(if is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    };
+    let mut records = Vec::new();
+    let mut at = HEADER;
+    while let Some(length) = number(at + 8) {
+        records.push(at);
+        at += RECORD + length as usize;
+    }
+    let (first, last) = (number(*records.first()?)?, number(*records.last()?)?);
+    let mut twice = bytes.to_vec();
+    for at in records {
+        let time = number(at)? + (last - first) + 3600;
+        twice.extend(if is_big { time.to_be_bytes() } else { time.to_le_bytes() });
+        let end = at + RECORD + number(at + 8)? as usize;
+        twice.extend_from_slice(bytes.get(at + 4..end)?);
+    }
+    Some(twice)
+}
+
+/// Clients ask again, from the same ports and with the same bytes: that is no repeat of what they asked an hour ago.
+#[test]
+fn the_same_an_hour_later_is_as_much_again() {
+    let mut counted = 0;
+    for path in samples() {
+        let Some(twice) = behind_itself(&std::fs::read(&path).unwrap()) else { continue };
+        let (_project, twice) = Project::of_capture(twice);
+        let counts = |file: &str| {
+            let checked = json(&out(&["check", "--format", "json"], file));
+            numbers(&checked, ["requests", "answered"])
+        };
+        let once = counts(path.to_str().unwrap());
+        assert_eq!(counts(&twice), once.map(|count| 2 * count), "{}", path.display());
+        counted += once[0];
+    }
+    assert!(counted > 1000, "{counted}");
+}
+
+#[test]
+fn a_question_that_is_repeated_after_its_timeout_is_another() {
+    for (port, question) in [
+        (27015, "FFFFFFFF 'TSource Engine Query' 00"),
+        (7778, r"'\\status\\'"),
+        (6500, "FEFD 09 01020304"),
+    ] {
+        let asked = (0..10).map(|nth| format!("{nth}0.0 c > s  {question}\n"));
+        let script = asked.collect::<String>() + "end 110";
+        let (_project, file) = Project::of_script(&script, &Setting::udp(port));
+        let checked = json(&out(&["check", "--format", "json"], &file));
+        assert_eq!(numbers(&checked, ["requests", "answered"]), [10, 0], "{question}");
+    }
 }

@@ -68,3 +68,25 @@ fn in_a_stream_the_mark_follows() {
     inside.sort_unstable();
     assert_eq!(inside, [3, 6], "{out}");
 }
+
+/// Any packet of a host shows that it runs. Where the recorder sees responses, one request is enough then.
+#[test]
+fn a_host_that_joins_and_does_not_answer_is_silent() {
+    let verdict = |script: &str| {
+        let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+        let run = gamewire(["check", "--no-config", "--format", "json", &file]);
+        let checked: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+        let mut rules = checked["rules"].as_array().unwrap().iter();
+        rules.find(|rule| rule["code"] == "A2S062").unwrap()["verdict"].as_str().unwrap().to_owned()
+    };
+    let join = "0.0 s > m:27010  71\n";
+    let challenge = "0.02 m:27010 > s  FFFFFFFF 730A le32:7\n";
+    let question = "1.0 c > s  FFFFFFFF 'TSource Engine Query' 00\nend 9";
+    assert_eq!(verdict(&format!("{join}{challenge}{question}")), "fail");
+    assert_eq!(
+        verdict(&format!("{join}{question}")),
+        "inconclusive",
+        "one direction may be missing"
+    );
+    assert_eq!(verdict(question), "inconclusive");
+}

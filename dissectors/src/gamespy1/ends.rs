@@ -224,8 +224,16 @@ fn junk(text: &[u8], start: usize, ended: bool) -> Reach {
     }
 }
 
+/// Whether a text ends with `\final\`.
+pub(super) fn is_closed(text: &[u8]) -> bool {
+    text.strip_suffix(b"\\").is_some_and(|text| text.ends_with(CLOSING))
+}
+
 /// Whether a text is complete, as far as its bytes show: it is closed, or a challenge.
 pub(super) fn is_whole(text: &[u8]) -> bool {
-    let is_challenge = || words::scan(text).secure.is_some_and(|it| it.value.len() >= CHALLENGE);
+    let is_challenge = || {
+        let words = words::scan(text);
+        words.is_sound() && words.secure.is_some_and(|it| it.value.len() >= CHALLENGE)
+    };
     closing(text, 0).is_some() || is_challenge()
 }

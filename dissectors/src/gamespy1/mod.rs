@@ -190,6 +190,9 @@ impl Protocol for GameSpy1 {
     fn frame(cx: &mut Context<'_, Self>, side: Side, unread: &Unread<'_>) -> Framed {
         let most = cx.settings.limits.list_bytes.max(1);
         let goes_on = cx.conversation.framing().lists(side);
+        if !cx.flow.seen[side.other().index()] {
+            cx.conversation.framing().closes(side);
+        }
         let wanted = if goes_on { None } else { cx.conversation.wanted(side) };
         let framed = stream::frame(cx.conversation.framing(), wanted, side, unread, most);
         if framed == Framed::Message(most) && unread.bytes.len() >= most && !unread.ended {

@@ -88,6 +88,16 @@ impl StreamFraming {
         }
     }
 
+    /// Nothing of the other side, whose messages separate those of this one, is in the capture: a held text of this side
+    /// that is closed is complete.
+    pub(super) fn closes(&mut self, side: Side) {
+        if let Some(held) = self.held.as_mut().filter(|held| held.side == side)
+            && ends::is_closed(&held.buffer.bytes)
+        {
+            held.ends.get_or_insert(held.buffer.bytes.len());
+        }
+    }
+
     /// The held text is complete.
     pub(super) fn take(&mut self) -> Option<HeldText> {
         self.held.take().map(|held| *held)

@@ -169,11 +169,16 @@ impl Conversation {
         let begins_anew = is_challenge && info.is_some_and(waits);
         let goes_on = !is_challenge
             && self.rest.as_mut().is_some_and(|rest| std::mem::take(&mut rest.challenged));
+        let mut overdue = None;
         if let Some(at) = self.requests.latest(|other| asked.what.repeats(&other.what)) {
             let Some(before) = self.requests.get(at) else { return (Sending::New, None) };
-            self.requests.change(at, |same| repeat(same, asked));
-            self.rest().began.get_or_insert(before.mark.time);
-            return (Sending::of(goes_on, before.is_open() || begins_anew), None);
+            if before.waits(clock) {
+                self.requests.change(at, |same| repeat(same, asked));
+                self.rest().began.get_or_insert(before.mark.time);
+                return (Sending::of(goes_on, before.is_open() || begins_anew), None);
+            }
+            self.requests.take(at);
+            overdue = before.is_open().then_some(Removed::Overdue(before));
         }
         // Another challenge begins another exchange.
         if is_challenge
@@ -183,7 +188,8 @@ impl Conversation {
             (rest.began, rest.challenged) = (None, false);
         }
         let sending = Sending::of(goes_on, begins_anew);
-        (sending, self.requests.push(asked, settings.limits.pending, clock))
+        let removed = self.requests.push(asked, settings.limits.pending, clock);
+        (sending, overdue.or(removed))
     }
 
     /// A request was removed that may still be answered.

@@ -270,13 +270,20 @@ fn challenge_first<S: Sink>(
     sink: &mut S,
 ) {
     let given = cx.conversation.was_given_any();
+    if given || !cx.flow.began || payload.lost {
+        rules::challenge_first(given, summary, sink);
+        return;
+    }
+    let challenge = summary.map_or(0, |summary| summary.value);
+    let early = EarlyRequest { challenge, mark: payload.mark().into() };
     let server_seen = cx.flow.seen[payload.side.other().index()];
-    let reported_later = !given && cx.flow.began && !server_seen && !payload.lost;
-    let early = EarlyRequest {
-        challenge: summary.map_or(0, |summary| summary.value),
-        mark: payload.mark().into(),
-    };
-    if !reported_later || !cx.conversation.came_early(early) {
+    if !server_seen && cx.conversation.came_early(early) {
+        return;
+    }
+    if challenge != 0 && cx.conversation.may_be_challenged_elsewhere() {
+        let evidence = cx.flow.evidence();
+        rules::challenge_of_another(summary, challenge, evidence, payload.seen(), sink);
+    } else {
         rules::challenge_first(given, summary, sink);
     }
 }
@@ -304,7 +311,7 @@ fn check_early<S: Sink>(
         });
         let evidence = cx.flow.evidence();
         if is_asked && !is_challenge && challenge != 0 {
-            rules::challenge_of_another(challenge, evidence, cx.flow.seen_in(mark), sink);
+            rules::challenge_of_another(None, challenge, evidence, cx.flow.seen_in(mark), sink);
         } else {
             rules::challenge_came_later(given, evidence, &mark, sink);
         }

@@ -262,10 +262,10 @@ impl Requests {
             |host| hosts.contains(&host) || heard.contains(host) || of_requests.contains(&host);
         if !lossy {
             let unheard = std::mem::take(&mut self.unheard).into_iter();
-            // One or two may be of another direction than the recorder sees, unless it sees answers.
+            // Without any response, the recorder may see one direction alone: one or two requests prove nothing then.
             let of_heard = unheard.filter(|(server, results)| {
                 let times: u64 = results.iter().map(|results| results.times).sum();
-                hosts.contains(&server.ip()) || times >= NO_ACCIDENT && is_heard(server.ip())
+                (!hosts.is_empty() || times >= NO_ACCIDENT) && is_heard(server.ip())
             });
             review.heard.extend(of_heard.map(|(server, results)| HeardServer {
                 server,

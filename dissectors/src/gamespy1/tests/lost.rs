@@ -33,3 +33,26 @@ fn lost_servers_count_once() {
         assert_eq!(cut("cmp", &BLOCKS[..length]), [(length / 6) as u64, 0, 1], "{length}");
     }
 }
+
+#[test]
+fn a_keyword_that_the_recording_cut_is_no_fault() {
+    for cut in [r"\basic\\secure\XDWAOR\fina", r"\basic\\secure\XDWAOR\f"] {
+        let mut lab: Lab<TestRecorder> = Lab::new();
+        lab.lost_after(0.0, (L, C), C, cut.as_bytes());
+        let validate = br"\gamename\ut\location\0\validate\3JOdDFU5\final\";
+        lab.tcp(0.1, (C, L), C, validate, LabSegment::default());
+        lab.end(9.0);
+        let pairs = lab.counts(&rules::GS1001);
+        assert_eq!((pairs.failed, pairs.inconclusive), (0, 1), "{cut}");
+    }
+}
+
+#[test]
+fn messages_of_a_side_that_was_recorded_alone_are_separate() {
+    let mut lab: Lab<TestRecorder> = Lab::new();
+    lab.tcp(0.0, (L, C), L, br"\basic\\secure\XDWAOR\final\", LabSegment::default());
+    lab.tcp(0.2, (L, C), L, br"\ip\10.0.0.2:7778\final\", LabSegment::default());
+    lab.end(9.0);
+    assert_eq!(lab.counts(&rules::GS1002).failed, 0);
+    assert_eq!(lab.counts(&rules::GS1015).passed, 1);
+}

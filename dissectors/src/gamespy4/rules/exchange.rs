@@ -187,8 +187,9 @@ pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
 }
 
 /// An info request before any challenge from its server: another one may have given it, because the client has asked
-/// for one, and none came on this flow.
+/// for one, and none came on this flow. `read`: the challenge in the current message, if the request is that.
 pub(in crate::gamespy4) fn challenge_of_another<S: Sink>(
+    read: Option<Read<i32>>,
     challenge: i32,
     evidence: Evidence,
     seen: SeenMessage,
@@ -196,7 +197,8 @@ pub(in crate::gamespy4) fn challenge_of_another<S: Sink>(
 ) {
     let challenge = challenge.cast_unsigned();
     let fact = CrossFlowEvent::Foreign { challenge, evidence, rule: &GS4008 };
-    sink.unless_explained(&GS4008, None, fact, seen, || NONE_GIVEN.to_owned());
+    let at = read.map(|read| read.at);
+    sink.unless_explained(&GS4008, at, fact, seen, || NONE_GIVEN.to_owned());
 }
 
 /// What GS4007 says of a request without a challenge.
