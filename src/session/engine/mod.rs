@@ -364,13 +364,13 @@ impl Session {
             }
             // The datagram in an ICMP error is not a packet between these ports.
             Outcome::Icmp(error) => {
-                shard.see_host(context, error.ip.source);
+                shard.see_host(context, error.ip.source, error.ip.destination);
                 shard.icmp(context, &key, error, recorder);
                 shard.refuse_pair(context, &key);
                 false
             }
             Outcome::Tcp(segment) => {
-                shard.see_host(context, key.source);
+                shard.see_host(context, key.source, key.destination);
                 context.hop_limit = segment.ip.hop_limit;
                 context.note(segment.note.as_ref());
                 shard.see_pair(context, &key, (segment.payload.bytes, segment.flags), frame);
@@ -469,7 +469,7 @@ impl Session {
         let OtherIcmp { ip, .. } = icmp;
         let place = self.range.place_of(ip.source, ip.destination);
         let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) else { return };
-        shard.see_host(&self.context, ip.source);
+        shard.see_host(&self.context, ip.source, ip.destination);
         if let Some(echo) = icmp.echo() {
             self.foreign.see_echo(echo, &self.context.numbers);
         }

@@ -100,11 +100,11 @@ impl Shard {
         }
     }
 
-    /// A packet of this host was recorded.
+    /// A packet of this host to that one was recorded.
     #[inline]
-    pub(super) fn see_host(&mut self, context: &PacketContext, host: IpAddr) {
+    pub(super) fn see_host(&mut self, context: &PacketContext, host: IpAddr, to: IpAddr) {
         if context.options.needs.hosts {
-            self.heard.insert(host);
+            self.heard.insert(host, to);
         }
     }
 
@@ -181,7 +181,7 @@ impl Shard {
             hash: None,
         };
         let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
-            self.see_host(context, key.source);
+            self.see_host(context, key.source, key.destination);
             recorder.other_packet(&payload);
             // A cut datagram may have been a message of a supported protocol.
             if lost {

@@ -13,6 +13,9 @@ pub struct OtherHosts {
     /// A cache of the latest hosts, indexed by address, which covers most packets.
     #[serde(skip)]
     latest: Box<[Option<IpAddr>]>,
+    /// Senders and receivers, until a receiver sends something back.
+    ways: HashSet<[IpAddr; 2], RandomState>,
+    has_both_ways: bool,
 }
 
 impl OtherHosts {
@@ -21,9 +24,12 @@ impl OtherHosts {
     /// Entries of the cache.
     const LATEST: usize = 1 << 8;
 
-    /// A packet of this host was recorded.
+    /// A packet of this host to that one was recorded.
     #[inline]
-    pub fn insert(&mut self, host: IpAddr) {
+    pub fn insert(&mut self, host: IpAddr, to: IpAddr) {
+        if !self.has_both_ways {
+            self.insert_way(host, to);
+        }
         let bits = match host {
             IpAddr::V4(host) => host.to_bits(),
             IpAddr::V6(host) => host.to_bits() as u32,
@@ -31,6 +37,16 @@ impl OtherHosts {
         let place = (bits ^ bits >> 16) as usize % OtherHosts::LATEST;
         if self.latest.get(place) != Some(&Some(host)) {
             self.insert_other(host, place);
+        }
+    }
+
+    #[inline(never)]
+    fn insert_way(&mut self, from: IpAddr, to: IpAddr) {
+        if self.ways.contains(&[to, from]) {
+            self.has_both_ways = true;
+            self.ways = HashSet::default();
+        } else if self.ways.len() < OtherHosts::MOST {
+            self.ways.insert([from, to]);
         }
     }
 
@@ -52,15 +68,24 @@ impl OtherHosts {
         self.hosts.contains(&host)
     }
 
+    /// Whether the recorder saw packets of both directions between two hosts, of which these packets are known
+    /// otherwise.
+    pub fn has_both_ways(&self, mut known: impl Iterator<Item = [IpAddr; 2]>) -> bool {
+        self.has_both_ways || known.any(|[from, to]| self.ways.contains(&[to, from]))
+    }
+
     /// Adds the hosts of another part of the session.
     pub fn add(&mut self, other: &OtherHosts) {
         self.hosts.extend(&other.hosts);
+        self.has_both_ways |= other.has_both_ways;
+        self.ways.extend(&other.ways);
     }
 }
 
 impl PartialEq for OtherHosts {
     fn eq(&self, other: &OtherHosts) -> bool {
-        self.hosts == other.hosts
+        let has_both_ways = self.has_both_ways == other.has_both_ways;
+        has_both_ways && self.hosts == other.hosts && self.ways == other.ways
     }
 }
 
@@ -74,12 +99,21 @@ mod tests {
     fn hosts_are_heard_up_to_a_bound() {
         let mut heard = OtherHosts::default();
         let host = |n: u32| IpAddr::from(n.to_be_bytes());
-        (0..100_000).for_each(|n| heard.insert(host(n)));
+        let other = host(u32::MAX);
+        (0..100_000).for_each(|n| heard.insert(host(n), other));
         assert_eq!(heard.hosts.len(), OtherHosts::MOST);
         assert!(heard.contains(host(0)) && !heard.contains(host(99_999)));
-        let mut other = OtherHosts::default();
-        other.insert(host(99_999));
-        other.add(&heard);
-        assert!(other.contains(host(0)) && other.contains(host(99_999)));
+        let known = |from: IpAddr, to: IpAddr| std::iter::once([from, to]);
+        assert!(!heard.has_both_ways(known(host(0), other)));
+        assert!(heard.has_both_ways(known(other, host(0))));
+        let mut more = OtherHosts::default();
+        more.insert(host(99_999), other);
+        more.insert(other, host(99_999));
+        more.add(&heard);
+        assert!(
+            more.contains(host(0))
+                && more.contains(host(99_999))
+                && more.has_both_ways(std::iter::empty())
+        );
     }
 }

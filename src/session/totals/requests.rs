@@ -47,6 +47,8 @@ struct UnheardResults {
     rule: &'static Rule,
     /// The protocol of the requests.
     asked: Option<Id>,
+    /// One of the clients.
+    client: IpAddr,
     times: u64,
 }
 
@@ -166,7 +168,7 @@ impl Requests {
         let [client, server] = flow_context.flow.ends_from(mark.side);
         if let Some(rule) = if_heard {
             let asked = flow_context.protocol;
-            self.unheard(server, UnheardResults { rule, asked, times: 1 });
+            self.unheard(server, UnheardResults { rule, asked, client: client.ip(), times: 1 });
         }
         let silence = UnansweredRequests {
             requests: 1,
@@ -196,7 +198,10 @@ impl Requests {
         }
         let results = self.unheard.entry(server).or_default();
         match results.iter_mut().find(|known| known.rule.code == more.rule.code) {
-            Some(known) => known.times += more.times,
+            Some(known) => {
+                known.times += more.times;
+                known.client = known.client.min(more.client);
+            }
             None => results.push(more),
         }
     }
@@ -261,11 +266,15 @@ impl Requests {
         let is_heard =
             |host| hosts.contains(&host) || heard.contains(host) || of_requests.contains(&host);
         if !lossy {
+            // Where nothing goes both ways, the recorder may see one direction alone: one or two requests prove nothing then.
+            let asked = self.unheard.iter().flat_map(|(server, results)| {
+                results.iter().map(|results| [results.client, server.ip()])
+            });
+            let sees_both_ways = !hosts.is_empty() || heard.has_both_ways(asked);
             let unheard = std::mem::take(&mut self.unheard).into_iter();
-            // Without any response, the recorder may see one direction alone: one or two requests prove nothing then.
             let of_heard = unheard.filter(|(server, results)| {
                 let times: u64 = results.iter().map(|results| results.times).sum();
-                (!hosts.is_empty() || times >= NO_ACCIDENT) && is_heard(server.ip())
+                (sees_both_ways || times >= NO_ACCIDENT) && is_heard(server.ip())
             });
             review.heard.extend(of_heard.map(|(server, results)| HeardServer {
                 server,
