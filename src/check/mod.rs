@@ -10,23 +10,24 @@ mod groups;
 mod ignores;
 mod outcome;
 mod review;
+mod reviewed;
 mod selection;
 mod tally;
 mod traffic;
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 
 use dissectors::catalogue;
 use dissectors::kit::{
-    Counts, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleCounts,
-    RuleResults, Settings, Severity, Side, Sink, Verdict,
+    Counts, Evidence, Finding, FlowFacts, Mark, Payload, Rule, RuleCounts, RuleResults, Settings,
+    Severity, Side, Sink, Verdict,
 };
-use dissectors::ledger::{AttackOn, Ledger, LedgerSettings, Listed, seems_lossy};
+use dissectors::ledger::{AttackOn, Ledger, LedgerSettings, seems_lossy};
 use dissectors::net_rules::{NET009, NET011};
 
 use crate::capture::Packets;
 use crate::filter::Filter;
+use crate::flows::is_excused_by_drops;
 use crate::message::MessageRef;
 use crate::session::{
     self, Checked, Decoder, Event, FieldLimits, Findings, FlowContext, LeftOut, MessageEvent,
@@ -45,6 +46,7 @@ pub use ignores::{Ignore, Ignores};
 #[doc(hidden)]
 pub use outcome::gravest_first;
 pub use outcome::{Outcome, RuleOutcome, RuleStatus};
+pub use reviewed::{ReviewedFlow, ReviewedFlows, Reviewer};
 pub use selection::{FailOn, Host, Rules, Selection};
 #[doc(hidden)]
 pub use selection::{rule, severity, who};
@@ -89,22 +91,6 @@ pub fn ledger_settings(settings: &Settings, remembered: usize) -> LedgerSettings
     LedgerSettings::of(settings, remembered / 2)
 }
 
-/// The attacks that a capture's traffic proves, a sentence each. `ledger`: with the capture's responses that no request
-/// belongs to, and requests without a response; `known`: servers, whether they are asked or not.
-pub fn attacks(
-    mut ledger: Ledger,
-    read: &Totals,
-    known: impl Iterator<Item = Listed>,
-) -> Vec<String> {
-    let traffic = &read.traffic;
-    let is_heard =
-        |server: SocketAddr| traffic.requests.is_heard(server) || read.heard.contains(server.ip());
-    known.for_each(|server| ledger.knows(server));
-    let breaches = ledger.review(traffic.loads.clone(), read.begin(), is_heard).breaches;
-    let attacks = Vec::from_iter(breaches.filter_map(|breach| breach.attack));
-    outcome::sentences(attacks.iter())
-}
-
 /// Checks the events of a capture, where a program reads the packets itself.
 ///
 /// ```
@@ -141,6 +127,8 @@ pub struct Checker {
     cut: bool,
     /// The recorder dropped packets, or seems to have.
     dropped: bool,
+    /// The results for flows that only the whole capture shows.
+    reviewed: ReviewedFlows,
 }
 
 impl Checker {
@@ -163,6 +151,7 @@ impl Checker {
             traffic: Traffic::default(),
             cut: false,
             dropped: false,
+            reviewed: ReviewedFlows::default(),
         }
     }
 
@@ -267,6 +256,7 @@ impl Checker {
         if self.dropped {
             self.excuse();
         }
+        self.reviewed.dropped = self.dropped;
         let known = self.baselined.iter_mut().flat_map(|known| &mut known.findings);
         for found in self.found.iter_mut().chain(known) {
             found.capture = read.files.of(found.frame());
@@ -294,6 +284,7 @@ impl Checker {
             requires_traffic: self.selection.requires_traffic,
             left_out: self.left_out,
             baselined: self.baselined,
+            reviewed: self.reviewed,
         }
     }
 
@@ -478,12 +469,6 @@ impl Checker {
             self.results.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
         }
     }
-}
-
-/// Whether packets that the recorder dropped could explain every breach: not faults within a
-/// message, nor results about the recording.
-fn is_excused_by_drops(rule: &Rule) -> bool {
-    rule.needs != NeededEvidence::Message && rule.who != Role::Capture
 }
 
 #[cfg(test)]

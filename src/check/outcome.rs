@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use dissectors::kit::{Counts, Rule, Severity, Time, Verdict};
 use dissectors::ledger::AttackOn;
 
-use super::{Baselined, ExchangeCounts, ReportedFinding, Tally};
+use super::{Baselined, ExchangeCounts, ReportedFinding, ReviewedFlows, Tally};
 use crate::session::joined_spans;
 use crate::text::escaped;
 
@@ -102,6 +102,8 @@ pub struct Outcome {
     pub left_out: u64,
     /// The known findings of the captures, if there is a baseline.
     pub baselined: Option<Baselined>,
+    /// The results for flows that only the whole capture shows, for a single capture.
+    pub reviewed: ReviewedFlows,
 }
 
 /// The reported ones among some findings, the most severe first.

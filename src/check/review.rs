@@ -49,11 +49,15 @@ impl Checker {
                 self.traffic.requests.unanswered(&context, evidence, &mark, if_heard);
             }
             if breach.is_note {
+                self.reviewed.count(rule, (Verdict::Note, false), &context);
                 self.results.noted_before(rule, &mark, || breach.detail.to_string());
                 self.take(&context, None);
                 continue;
             }
             self.results.evidence(Evidence { lossy, ..Evidence::default() });
+            let verdict = self.results.verdict(rule, Some(breach.evidence));
+            let if_heard = self.results.is_proven_if_heard(rule, breach.evidence);
+            self.reviewed.count(rule, (verdict, if_heard), &context);
             if !self.leaves_out(rule, breach.evidence, mark.side, &context) {
                 let detail = || breach.detail.to_string();
                 self.results.recalled(rule, false, breach.evidence, &mark, detail);
@@ -118,6 +122,7 @@ impl Checker {
     /// Requests that were inconclusive on their own flows, because nothing of the asked party is there: it is heard in
     /// others.
     fn prove(&mut self, heard: &[HeardServer]) {
+        self.reviewed.hear(heard);
         // How many findings of each are kept.
         let mut kept: Map<(Code, SocketAddr), u64> = Map::default();
         for HeardServer { server, rules } in heard {

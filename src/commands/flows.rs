@@ -4,7 +4,10 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
+use dissectors::ledger::LedgerSettings;
+
 use crate::Terminal;
+use crate::check::{self, Reviewer};
 use crate::cli::{FlowsArgs, FlowsFormat, InputArgs};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
@@ -43,8 +46,12 @@ pub fn run(
     let by = by.and_then(|by| Table::Flows.column(by));
     let top = args.top.map_or(usize::MAX, |top| top as usize);
     let filtered = !args.input.wanted.is_all();
+    let ledger_settings =
+        check::ledger_settings(&config.settings, args.input.limits().protocols.remembered);
     let mut listing = FlowListing {
         filtered,
+        ledger_settings,
+        reviewer: Reviewer::new(ledger_settings, false),
         wanted: HashSet::new(),
         rows: Vec::new(),
         format: args.format,
@@ -110,6 +117,10 @@ struct FlowListing<'w> {
     /// Only flows with selected messages are listed; the numbers of open ones.
     filtered: bool,
     wanted: HashSet<u32>,
+    /// The settings for rules that span flows.
+    ledger_settings: LedgerSettings,
+    /// What only the whole capture shows.
+    reviewer: Reviewer,
     /// Ended flows that are not written yet.
     rows: Vec<FlowLine>,
     format: FlowsFormat,
@@ -138,7 +149,8 @@ struct FlowListing<'w> {
 impl Consumer for FlowListing<'_> {
     fn needs(&self) -> Needs {
         let messages = if self.filtered { Needs::messages_with_fields() } else { Needs::default() };
-        Needs { flows: true, flow_details: true, files: true, ..messages }
+        let flows = Needs { flows: true, flow_details: true, files: true, ..messages };
+        flows.and(Reviewer::needs(&self.ledger_settings))
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -148,6 +160,7 @@ impl Consumer for FlowListing<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        self.reviewer.event(event);
         match event {
             Event::Message(message) if self.filtered => {
                 self.wanted.insert(message.context().flow.number);
@@ -162,7 +175,10 @@ impl Consumer for FlowListing<'_> {
         Ok(())
     }
 
-    fn end(&mut self, _: &mut Totals) -> io::Result<()> {
+    fn end(&mut self, read: &mut Totals) -> io::Result<()> {
+        let reviewer = Reviewer::new(self.ledger_settings, false);
+        let (reviewed, _) = std::mem::replace(&mut self.reviewer, reviewer).end(read);
+        self.rows.iter_mut().for_each(|line| reviewed.settle(&mut line.row));
         if let Some(sorting) = &mut self.sorting {
             sorting.keep_first(&mut self.rows);
         }

@@ -214,7 +214,7 @@ impl Consumer for PageCollector {
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
         let Some(current) = self.current.take() else { return Ok(()) };
-        let Current { checker, whole, diagnosis, summary, sample } = current;
+        let Current { checker, whole, diagnosis, mut summary, sample } = current;
         if let Some(nth) = &mut self.again {
             let capture = self.captures.get_mut(*nth);
             if let Some(capture) = capture.filter(|it| is_short(&it.sample, self.most)) {
@@ -234,6 +234,9 @@ impl Consumer for PageCollector {
         });
         read.traffic = traffic;
         let listed = checker.outcome(vec![self.name.clone()], read);
+        if self.filter.is_none() {
+            summary.settle(&listed.reviewed);
+        }
         let typed = self.selection.typed.as_deref().unwrap_or_default();
         let verdicts = Verdicts {
             outcome: whole.as_ref().unwrap_or(&listed),

@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use dissectors::kit::CrossFlowEvent;
-use dissectors::ledger::{Ledger, LedgerSettings};
+use dissectors::ledger::LedgerSettings;
 
 use crate::Terminal;
-use crate::check;
+use crate::check::{self, Reviewer};
 use crate::cli::{self, SummaryFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
@@ -50,7 +49,7 @@ pub fn run(
         filter,
         has_selected: false,
         ledger_settings,
-        ledger: Ledger::new(ledger_settings),
+        reviewer: Reviewer::new(ledger_settings, false),
         style: text_style(args.color, terminal),
         is_terminal: terminal.out,
         rows: terminal.rows,
@@ -73,8 +72,8 @@ struct SummaryConsumer<'w> {
     has_selected: bool,
     /// The thresholds of attacks.
     ledger_settings: LedgerSettings,
-    /// Responses that no request belongs to, and requests without a response.
-    ledger: Ledger,
+    /// What only the whole capture shows.
+    reviewer: Reviewer,
     style: TextStyle,
     is_terminal: bool,
     /// Its height.
@@ -91,8 +90,7 @@ impl Consumer for SummaryConsumer<'_> {
         if self.filter.is_some() {
             return Summary::needs(true);
         }
-        let traffic = Some(self.ledger_settings.most);
-        Needs { traffic, cross_flow: true, hosts: true, ..Summary::needs(false) }
+        Summary::needs(false).and(Reviewer::needs(&self.ledger_settings))
     }
 
     fn selects_messages(&self) -> bool {
@@ -113,12 +111,8 @@ impl Consumer for SummaryConsumer<'_> {
         let is_wanted = event.is_wanted(self.filter.as_ref());
         self.has_selected |= is_wanted && matches!(event, Event::Message(_));
         self.summary.event(event, is_wanted);
-        if let Event::CrossFlow(it) = event
-            && let CrossFlowEvent::Unasked(_)
-            | CrossFlowEvent::Unanswered(_)
-            | CrossFlowEvent::Announced(_) = it.event
-        {
-            self.ledger.cross_flow(it.event, (it.servers, it.text), &it.basis);
+        if self.filter.is_none() {
+            self.reviewer.event(event);
         }
         Ok(())
     }
@@ -147,8 +141,8 @@ impl Consumer for SummaryConsumer<'_> {
         }
         // Only what is on the screen can be seen.
         let rows = self.rows.filter(|_| self.is_in_place() && self.args.top.is_none());
-        let ledger = self.ledger.clone();
-        self.write(&summary, &read, ledger, rows)
+        let reviewer = self.reviewer.clone();
+        self.write(summary, &mut read, reviewer, rows)
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
@@ -158,8 +152,9 @@ impl Consumer for SummaryConsumer<'_> {
             self.out.write_all(ABOVE)?;
             self.has_begun = false;
         }
-        let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.ledger_settings));
-        self.write(&summary, read, ledger, None)
+        let reviewer = Reviewer::new(self.ledger_settings, false);
+        let reviewer = std::mem::replace(&mut self.reviewer, reviewer);
+        self.write(summary, read, reviewer, None)
     }
 }
 
@@ -173,9 +168,9 @@ impl SummaryConsumer<'_> {
     /// `rows`: only what fits into so many lines of the terminal.
     fn write(
         &mut self,
-        summary: &Summary,
-        read: &Totals,
-        ledger: Ledger,
+        mut summary: Summary,
+        read: &mut Totals,
+        reviewer: Reviewer,
         rows: Option<usize>,
     ) -> io::Result<()> {
         let is_for_people =
@@ -188,8 +183,9 @@ impl SummaryConsumer<'_> {
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();
-        let attacks = check::attacks(ledger, read, summary.known_servers());
-        let report = SummaryReport::new(summary, read, capture, shown);
+        let (reviewed, attacks) = reviewer.end(read);
+        summary.settle(&reviewed);
+        let report = SummaryReport::new(&summary, read, capture, shown);
         let mut report = report.with_attacks(attacks);
         let mut bytes = Vec::new();
         if is_for_people && self.has_begun {

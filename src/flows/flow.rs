@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use dissectors::Conversation;
 use dissectors::kit::{FlowFacts, Info, Role, Side, Time, Transport};
 
+use super::findings::FindingCounts;
 use super::per_flow::PerFlow;
 use super::{Asked, ExchangeCounts, Exchanges, FlowDetail, FlowKey, Stream};
 
@@ -36,8 +37,8 @@ pub struct Flow {
     pub state: FlowState,
     /// Packets recorded.
     packets: u64,
-    /// Findings reported.
-    findings: u32,
+    /// The counts of its findings, in the order of [`FindingCounts`].
+    findings: [u32; 3],
     /// Its exchanges that may still be answered.
     pub exchanges: Exchanges,
     /// Heap memory of its state in bytes.
@@ -88,7 +89,7 @@ impl Flow {
             last: now,
             state: FlowState::New,
             packets: 0,
-            findings: 0,
+            findings: [0; 3],
             exchanges: Exchanges::default(),
             held: 0,
             seen: [false; 2],
@@ -236,7 +237,7 @@ impl FlowMut<'_> {
             asks_for_lists: asked.for_lists,
             asks_for_others: asked.for_others,
             response_times: detail.response_times(),
-            findings: self.findings.into(),
+            findings: self.findings(),
             digits,
         }
     }
@@ -279,7 +280,23 @@ impl FlowMut<'_> {
         if let Some((side, who)) = counts.spoke {
             self.roles[side.index()] = Some(who);
         }
-        self.findings = self.findings.saturating_add(counts.findings);
+        if counts.findings != FindingCounts::default() {
+            self.count_findings(counts.findings);
+        }
+    }
+
+    #[cold]
+    fn count_findings(&mut self, more: FindingCounts) {
+        let FindingCounts { proven, unless_dropped, if_heard } = more;
+        for (sum, more) in self.findings.iter_mut().zip([proven, unless_dropped, if_heard]) {
+            *sum = sum.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// The counts of its findings so far.
+    fn findings(&self) -> FindingCounts {
+        let [proven, unless_dropped, if_heard] = self.findings.map(u64::from);
+        FindingCounts { proven, unless_dropped, if_heard }
     }
 
     /// The counts of its requests so far; empty if they are not kept.
@@ -314,8 +331,8 @@ impl FlowMut<'_> {
 /// The counts of reported events since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageCounts {
-    /// Findings, without inconclusive ones.
-    pub findings: u32,
+    /// Findings.
+    pub findings: FindingCounts,
     /// The end that sent a message, and its role.
     pub spoke: Option<(Side, Role)>,
 }
@@ -388,7 +405,7 @@ pub struct FlowRow {
     /// all are not above.
     pub response_times: Option<[u64; 3]>,
     /// Findings reported.
-    pub findings: u64,
+    pub findings: FindingCounts,
     /// Number of digits of a second in the capture's times: 6 or 9.
     pub digits: u8,
 }
@@ -407,7 +424,8 @@ mod tests {
         }
     }
 
-    fn reported(findings: u32) -> MessageCounts {
+    fn reported(proven: u64) -> MessageCounts {
+        let findings = FindingCounts { proven, ..FindingCounts::default() };
         MessageCounts { findings, spoke: Some((Side::First, Role::Client)) }
     }
 
@@ -451,7 +469,7 @@ mod tests {
             });
             let row = flow.row(6);
             assert_eq!((row.packets, row.bytes), ([1, 3], [100, 70_000]));
-            assert_eq!((row.messages, row.findings), ([1, 1], 300));
+            assert_eq!((row.messages, row.findings.proven), ([1, 1], 300));
             assert_eq!(row.response_times, Some([20; 3]));
             assert_eq!(row.roles, [Some(Role::Client), None]);
             assert!(flow.details.memory() > empty);
@@ -462,7 +480,7 @@ mod tests {
             flow.begin_again(Time(9));
             let row = flow.row(6);
             assert_eq!((row.packets, row.bytes), ([0; 2], [0; 2]));
-            assert_eq!((row.messages, row.findings), ([0; 2], 0));
+            assert_eq!((row.messages, row.findings.proven), ([0; 2], 0));
             assert_eq!((row.response_times, flow.details.memory()), (None, empty));
             assert_eq!((row.first, row.last), (Time(9), Time(9)));
             assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);

@@ -6,6 +6,7 @@
 
 mod detail;
 mod exchanges;
+mod findings;
 pub mod flow;
 pub mod identify;
 pub mod key;
@@ -16,6 +17,7 @@ pub mod table;
 
 pub use detail::{FlowDetail, ResponseTimes};
 pub use exchanges::{Asked, ExchangeCounts, ExchangeEffect, Exchanges};
+pub use findings::{FindingCounts, is_excused_by_drops};
 pub use flow::{Flow, FlowMut, FlowRow, FlowState, MessageCounts};
 pub use identify::{DecodeAs, Identifier};
 pub use key::FlowKey;

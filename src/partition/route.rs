@@ -218,7 +218,7 @@ impl Leaves {
 
     fn see_host(&mut self, sender: IpAddr, [a, b]: [IpAddr; 2]) {
         if let Some(heard) = self.heard.get_mut(Partition::of(a, b, GROUPS)) {
-            heard.insert(sender);
+            heard.insert(sender, if sender == a { b } else { a });
         }
     }
 }

@@ -73,8 +73,8 @@ impl Rows for Flows {
         bytes: Count = sum(row.bytes), shown("BYTES").useful(1), sides(row, row.bytes);
         /// Messages in both directions.
         messages: Count = sum(row.messages), shown("MESSAGES").useful(4), sides(row, row.messages);
-        /// Certain findings, without those that only the whole capture shows.
-        findings: Count = row.findings, shown("FINDINGS").toned().place(99);
+        /// Certain findings.
+        findings: Count = row.findings.certain(), shown("FINDINGS").toned().place(99);
         /// The role of end a, if it has sent messages.
         role_a: Text or absent = row.roles[0].map(Role::name);
         /// The role of end b.

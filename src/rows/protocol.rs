@@ -31,7 +31,7 @@ impl Rows for Protocols {
         response_time_p95: Seconds or absent = nth(&it.times, 1), shown("P95").useful(0);
         /// Maximum response time, in seconds.
         response_time_max: Seconds or absent = nth(&it.times, 2), shown("MAX");
-        /// Certain findings in its flows, without those that only the whole capture shows.
-        findings: Count = it.findings, shown("FINDINGS").toned();
+        /// Certain findings in its flows.
+        findings: Count = it.findings.certain(), shown("FINDINGS").toned();
     }
 }

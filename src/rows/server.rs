@@ -61,8 +61,8 @@ impl Rows for Servers {
         response_time_max: Seconds or absent = nth(&it.times, 2), shown("MAX").useful(3);
         /// Its largest response, in bytes as sent.
         largest: Bytes = it.largest, shown("LARGEST").useful(1);
-        /// Certain findings in its flows, without those that only the whole capture shows.
-        findings: Count = it.findings, shown("FINDINGS").toned();
+        /// Certain findings in its flows.
+        findings: Count = it.findings.certain(), shown("FINDINGS").toned();
     }
 }
 

@@ -91,7 +91,7 @@ impl Protocol {
         self.flows += flows;
         self.requests += requests;
         self.answered += answered;
-        self.findings += findings;
+        self.findings.add(*findings);
         self.times.merge(times);
     }
 }
@@ -112,7 +112,7 @@ impl Server {
         self.answered += other.answered;
         self.challenged += other.challenged;
         self.largest = self.largest.max(other.largest);
-        self.findings += other.findings;
+        self.findings.add(other.findings);
         self.times.merge_within(&other.times, has_room)
     }
 }
@@ -129,7 +129,7 @@ impl Master {
         self.joins += other.joins;
         self.heartbeats += other.heartbeats;
         self.rejected += other.rejected;
-        self.findings += other.findings;
+        self.findings.add(other.findings);
         let is_timed = self.times.merge_within(&other.times, has_room);
         let mut listed = Vec::from_iter(other.listed);
         // If not all servers fit, the same ones are left out each time.

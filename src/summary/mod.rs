@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Host, Purpose, Role, Socket, Transport};
-use dissectors::ledger::{Listed, listed};
+use dissectors::kit::{Host, Map, Purpose, Role, Socket, Transport};
 use serde::{Deserialize, Serialize};
 
-use crate::flows::FlowRow;
+use crate::check::ReviewedFlows;
+use crate::flows::{FindingCounts, FlowRow};
 use crate::session::{
     Event, FieldLimits, Findings, MessageEvent, Needs, OtherTraffic, Port, Totals,
 };
@@ -60,16 +60,12 @@ pub struct Summary {
     room_for_lists: usize,
     /// Packets of TCP flows with a supported protocol, by lower port.
     ours: OtherTraffic,
+    /// The servers that announced another port than they sent from, by the number of the open flow.
+    #[serde(skip)]
+    announced: Map<u32, Socket>,
 }
 
 impl Summary {
-    /// The servers that are asked, join a master or are listed.
-    pub fn known_servers(&self) -> impl Iterator<Item = Listed> {
-        let servers = self.servers.seen().map(|(Socket(server), _)| listed(server));
-        let lists = self.masters.seen().flat_map(|(_, master)| &master.listed);
-        servers.chain(lists.map(|server| server.to_ne_bytes()))
-    }
-
     /// Empty tables with this memory limit in bytes. `filtered`: only selected messages count, and the exchanges that
     /// begin with them.
     pub fn new(bytes: usize, filtered: bool) -> Summary {
@@ -84,6 +80,7 @@ impl Summary {
             bytes,
             room_for_lists: bytes / 8 / BYTES_OF_LISTED,
             ours: OtherTraffic::default(),
+            announced: Map::default(),
         }
     }
 
@@ -193,6 +190,9 @@ impl Summary {
                 self.masters.update(Socket(to), |master, _| master.joined(id, event));
                 let is_known_by_it = purpose != Purpose::Authentication;
                 let end = is_known_by_it.then(|| described::own_endpoint(event, from)).flatten();
+                if let Some(end) = end.filter(|end| *end != from) {
+                    self.announced.insert(context.flow.number, Socket(end));
+                }
                 if let Some(end) = end
                     && let Some(()) =
                         self.servers.update(Socket(end), |it, _| it.sent_by_itself(id, event))
@@ -229,27 +229,28 @@ impl Summary {
 
     /// Adds the counts of a flow that has ended.
     pub fn flow(&mut self, row: &FlowRow) {
+        let announced = self.announced.remove(&row.flow);
         if row.transport == Transport::Tcp {
             let packets = row.packets[0].saturating_add(row.packets[1]);
             self.ours.add_packets(row.transport, row.ends.map(|end| end.port()), packets);
         }
         match &mut self.selection {
-            None => self.flow_of_messages(row),
+            None => self.flow_of_messages(row, announced),
             Some(selection) => {
                 if let Some(row) = selection.of_flow(row) {
-                    self.flow_of_messages(&row);
+                    self.flow_of_messages(&row, announced);
                 }
             }
         }
     }
 
-    /// Adds the counts of a flow with messages that count.
-    fn flow_of_messages(&mut self, row: &FlowRow) {
+    /// Adds the counts of a flow with messages that count. `announced`: the server's own socket, if it is another one.
+    fn flow_of_messages(&mut self, row: &FlowRow, announced: Option<Socket>) {
         let Some(id) = Id::named(row.protocol) else { return };
         if let Some(protocol) = self.protocols.get_mut(id as usize) {
             protocol.requests += row.exchanges;
             protocol.answered += row.exchanges_answered;
-            protocol.findings += row.findings;
+            protocol.findings.add(row.findings);
             protocol.flows += 1;
         }
         // The flow's own messages determine the row. Rows of other parties in these messages exist already, or are
@@ -258,7 +259,7 @@ impl Summary {
         let Some(asks) = row.asking() else {
             let master = row.end_of(Role::Master).map(|master| Socket(row.ends[master]));
             if let Some(master) = master {
-                self.masters.update(master, |it, _| it.findings += row.findings);
+                self.masters.update(master, |it, _| it.findings.add(row.findings));
             }
             return;
         };
@@ -276,14 +277,53 @@ impl Summary {
             self.servers.update(Socket(server), |server, _| {
                 server.exchanges += row.exchanges;
                 server.answered += row.exchanges_answered;
-                server.findings += if is_about_asked { row.findings } else { 0 };
+                if is_about_asked {
+                    server.findings.add(row.findings);
+                }
             });
         }
         match client {
             Some(_) if is_about_asked => None,
-            Some(_) => self.masters.update(asked, |it, _| it.findings += row.findings),
-            None => self.servers.update(asking, |it, _| it.findings += row.findings),
+            Some(_) => self.masters.update(asked, |it, _| it.findings.add(row.findings)),
+            None => {
+                let server = announced.unwrap_or(asking);
+                self.servers.update(server, |it, _| it.findings.add(row.findings))
+            }
         };
+    }
+}
+
+impl Summary {
+    /// The whole capture is known: settles which findings are proven, and adds those that only several flows together
+    /// show.
+    pub fn settle(&mut self, reviewed: &ReviewedFlows) {
+        for flow in reviewed.flows() {
+            self.found(flow.protocol, flow.ends, flow.findings);
+        }
+        if !reviewed.dropped() {
+            for (server, id, times) in reviewed.heard() {
+                let proven = FindingCounts { proven: times, ..FindingCounts::default() };
+                self.found(Some(id), [server; 2], proven);
+            }
+        }
+        // Those of servers that are heard were added.
+        let settle = |findings: &mut FindingCounts| findings.settle(reviewed.dropped(), false);
+        self.protocols.iter_mut().for_each(|it| settle(&mut it.findings));
+        self.servers.all_mut().for_each(|it| settle(&mut it.findings));
+        self.masters.all_mut().for_each(|it| settle(&mut it.findings));
+    }
+
+    /// Adds findings of a flow that has ended.
+    fn found(&mut self, protocol: Option<Id>, ends: [SocketAddr; 2], findings: FindingCounts) {
+        if let Some(protocol) = protocol.and_then(|id| self.protocols.get_mut(id as usize)) {
+            protocol.findings.add(findings);
+        }
+        let ends = ends.map(Socket);
+        if let Some(server) = ends.iter().find(|end| self.servers.has(end)) {
+            self.servers.update(*server, |it, _| it.findings.add(findings));
+        } else if let Some(master) = ends.iter().find(|end| self.masters.has(end)) {
+            self.masters.update(*master, |it, _| it.findings.add(findings));
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::described::{self, put};
 use super::latest::{First, Latest, Moment, moment};
-use crate::flows::ResponseTimes;
+use crate::flows::{FindingCounts, ResponseTimes};
 use crate::session::MessageEvent;
 use crate::text::grouped;
 
@@ -79,6 +79,11 @@ impl<K: Copy + Eq + Hash + Ord, V: Default + Row> Bounded<K, V> {
     /// The row with this key, if it exists.
     pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         self.rows.get_mut(key).map(|row| &mut **row)
+    }
+
+    /// All rows, in any order, to change what takes no memory outside of them.
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.rows.values_mut().map(|row| &mut **row)
     }
 
     /// Adds a row whose key is new.
@@ -151,15 +156,15 @@ pub struct Protocol {
     /// Those that were answered.
     pub answered: u64,
     /// Certain findings.
-    pub findings: u64,
+    pub findings: FindingCounts,
     /// The times between requests and their responses.
     pub times: ResponseTimes,
 }
 
 impl Protocol {
     pub(super) fn new(id: Id) -> Protocol {
-        let times = ResponseTimes::default();
-        Protocol { id, messages: 0, flows: 0, requests: 0, answered: 0, findings: 0, times }
+        let (findings, times) = (FindingCounts::default(), ResponseTimes::default());
+        Protocol { id, messages: 0, flows: 0, requests: 0, answered: 0, findings, times }
     }
 }
 
@@ -197,7 +202,7 @@ pub struct Server {
     /// Its largest response, in bytes as sent.
     pub largest: u64,
     /// Certain findings in its flows.
-    pub findings: u64,
+    pub findings: FindingCounts,
     /// The times between requests and its responses.
     pub times: ResponseTimes,
 }
@@ -294,7 +299,7 @@ pub struct Master {
     /// Registrations that it refused.
     pub rejected: u64,
     /// Certain findings in its flows with clients.
-    pub findings: u64,
+    pub findings: FindingCounts,
     /// The times between requests and its responses.
     pub times: ResponseTimes,
 }

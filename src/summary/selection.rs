@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use dissectors::kit::{CrossFlowEvent, Exchange, Finding, Map, Time, Verdict};
 
-use crate::flows::{ExchangeCounts, FlowRow};
+use crate::flows::{ExchangeCounts, FindingCounts, FlowRow};
 use crate::session::{Checked, CheckedEvent, CrossFlow, MessageEvent};
 
 /// Maximum number of selected requests per flow that later messages may belong to.
@@ -72,6 +72,7 @@ impl Selection {
     pub(super) fn of_flow(&mut self, row: &FlowRow) -> Option<FlowRow> {
         let SelectedFlow { exchanges, findings, .. } = self.0.remove(&row.flow)?;
         let (exchanges, exchanges_answered) = (exchanges.asked, exchanges.answered);
+        let findings = FindingCounts { proven: findings, ..FindingCounts::default() };
         Some(FlowRow { exchanges, exchanges_answered, findings, ..row.clone() })
     }
 }

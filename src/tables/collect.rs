@@ -7,7 +7,7 @@ use dissectors::kit::Set;
 use dissectors::ledger::LedgerSettings;
 
 use super::{Sink, Table};
-use crate::check::{self, Checker, Outcome, Selection};
+use crate::check::{self, Checker, Outcome, ReviewedFlows, Reviewer, Selection};
 use crate::filter::Filter;
 use crate::report::json::Json;
 use crate::rows::{self, FindingRow, FlowLine, MessageRow, Of, PacketPlaces, of_summary};
@@ -15,6 +15,12 @@ use crate::session::{
     Event, FieldLimits, Files, Findings, MessageEvent, Messages, Needs, Options, Totals,
 };
 use crate::summary::Summary;
+
+/// Maximum number of ended flows that wait for what only the whole capture shows about their findings.
+const ENDED: usize = 1 << 18;
+
+/// One ended flow may wait for each of this many bytes of memory for tables.
+const BYTES_OF_FLOW: usize = 512;
 
 /// The selected rows.
 #[derive(Clone, Debug)]
@@ -74,6 +80,11 @@ impl SelectedRows {
         self.checks() || self.of_summary().next().is_some()
     }
 
+    /// Whether the findings of flows or parties are counted.
+    fn counts_findings(&self) -> bool {
+        self.has(Table::Flows) || self.of_summary().next().is_some()
+    }
+
     /// Whether messages are checked.
     pub fn checks(&self) -> bool {
         self.has(Table::Findings) || self.has(Table::Verdicts)
@@ -86,7 +97,12 @@ impl SelectedRows {
         } else {
             // Findings that only several flows show do not belong to a message, whether it is
             // checked or not.
-            Needs { findings: Findings::OfMessages, cross_flow: true, ..Needs::default() }
+            let needs =
+                Needs { findings: Findings::OfMessages, cross_flow: true, ..Needs::default() };
+            match self.counts_findings() {
+                true => needs.and(Reviewer::needs(&self.ledger_settings)),
+                false => needs,
+            }
         };
         let filtered = self.filter.is_some();
         let (messages, parties) = (self.has(Table::Messages), self.of_summary().next().is_some());
@@ -158,8 +174,12 @@ pub struct Collector {
     summary: Option<Summary>,
     /// A message of the capture was selected.
     has_selected: bool,
+    /// What only the whole capture shows, if nothing is checked.
+    reviewer: Option<Reviewer>,
     /// Open flows with a selected message.
     flows: Set<u32>,
+    /// Ended flows that are not written yet.
+    ended: Vec<FlowLine>,
     message: MessageRow,
     json: Json,
     /// The tables of which there were more rows than fit in memory.
@@ -175,8 +195,10 @@ impl Collector {
             capture: Arc::default(),
             checker: None,
             summary: None,
+            reviewer: None,
             has_selected: false,
             flows: Set::default(),
+            ended: Vec::new(),
             message: MessageRow::default(),
             json: Json::new(false),
             cut: Vec::new(),
@@ -209,6 +231,8 @@ impl Collector {
         let summary = || Summary::new(wanted.bytes, wanted.filter.is_some());
         self.summary = wanted.of_summary().next().map(|_| summary());
         self.has_selected = false;
+        self.reviewer = (!wanted.checks() && wanted.counts_findings())
+            .then(|| Reviewer::new(wanted.ledger_settings, wanted.complete));
         self.flows = Set::default();
         self.message = MessageRow::default();
     }
@@ -220,6 +244,9 @@ impl Collector {
     pub fn event(&mut self, event: &Event<'_>, sink: &mut dyn Sink) -> io::Result<()> {
         if let Some(checker) = &mut self.checker {
             checker.event(event);
+        }
+        if let Some(reviewer) = &mut self.reviewer {
+            reviewer.event(event);
         }
         let is_wanted = event.is_wanted(self.wanted.filter.as_ref());
         if let Some(summary) = &mut self.summary {
@@ -233,7 +260,10 @@ impl Collector {
             Event::FlowEnded(row) => {
                 let has_messages = self.wanted.filter.is_none() || self.flows.remove(&row.flow);
                 if has_messages && self.wanted.has(Table::Flows) {
-                    sink.row(&self.capture, &Of::<rows::Flows>(&FlowLine::of(row, &self.places)))?;
+                    self.ended.push(FlowLine::of(row, &self.places));
+                    if self.ended.len() >= (self.wanted.bytes / BYTES_OF_FLOW).clamp(1, ENDED) {
+                        self.write_flows(sink)?;
+                    }
                 }
             }
             Event::File(change) => self.places.note(*change),
@@ -259,6 +289,13 @@ impl Collector {
     /// # Errors
     /// Those of the sink.
     pub fn end(&mut self, read: &mut Totals, sink: &mut dyn Sink) -> io::Result<Option<Outcome>> {
+        let outcome = self.checker.take().map(|it| it.outcome(self.places.names(), read));
+        let reviewed = self.reviewer.take().map(|reviewer| reviewer.end(read).0);
+        let reviewed = outcome.as_ref().map(|outcome| &outcome.reviewed).or(reviewed.as_ref());
+        if let Some(reviewed) = reviewed {
+            self.settle(reviewed);
+        }
+        self.write_flows(sink)?;
         if let Some(summary) = self.summary.take() {
             for table in self.wanted.of_summary() {
                 let (rows, is_cut) = of_summary(table, &summary, &[]);
@@ -268,8 +305,7 @@ impl Collector {
                 }
             }
         }
-        let Some(checker) = self.checker.take() else { return Ok(None) };
-        let outcome = checker.outcome(self.places.names(), read);
+        let Some(outcome) = outcome else { return Ok(None) };
         if self.wanted.has(Table::Findings) {
             findings(&outcome, &self.places, &read.files, sink)?;
         }
@@ -278,5 +314,19 @@ impl Collector {
             rules.try_for_each(|rule| sink.row(&self.capture, &Of::<rows::Verdicts>(rule)))?;
         }
         Ok(Some(outcome))
+    }
+
+    /// Settles which findings of flows and parties are proven.
+    fn settle(&mut self, reviewed: &ReviewedFlows) {
+        self.ended.iter_mut().for_each(|line| reviewed.settle(&mut line.row));
+        if let Some(summary) = self.summary.as_mut().filter(|_| self.wanted.filter.is_none()) {
+            summary.settle(reviewed);
+        }
+    }
+
+    /// Writes the flows that have ended.
+    fn write_flows(&mut self, sink: &mut dyn Sink) -> io::Result<()> {
+        let mut ended = self.ended.drain(..);
+        ended.try_for_each(|line| sink.row(&self.capture, &Of::<rows::Flows>(&line)))
     }
 }

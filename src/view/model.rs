@@ -244,6 +244,7 @@ impl Model {
         let diagnoses = self.diagnosis.take().map(|diagnosis| diagnosis.outcome(read));
         read.traffic = traffic;
         let outcome = checker.outcome(vec![name.to_owned()], read);
+        self.summary.settle(&outcome.reviewed);
         if let Some(diagnoses) = diagnoses.filter(|_| self.answers.len() < ANSWERS) {
             self.answers.push(CaptureAnswer::of(name, diagnoses, &outcome, self.least, read));
         }

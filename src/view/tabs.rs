@@ -173,7 +173,7 @@ pub(super) struct PartyRow {
 impl PartyRow {
     fn of((Socket(end), it): (Socket, &Server), times: &mut PeopleTimes) -> PartyRow {
         let tone = Tone::Finding(Severity::Warning, Verdict::Fail);
-        let tone = Some(tone).filter(|_| it.findings > 0);
+        let tone = Some(tone).filter(|_| it.findings.certain() > 0);
         let mut shown = ShownRow::of(&Of::<Servers>((Socket(end), it)), times, tone, String::new());
         let (columns, cells) = (columns(Table::Servers), &shown.cells);
         let known = columns.shown().zip(cells).skip(1).filter(|(_, cell)| *cell != "-");

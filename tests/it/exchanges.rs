@@ -1,11 +1,13 @@
 //! What counts as a request and as answered is decided in one place: every command, format and page prints the same
 //! numbers for the same capture.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::support::project::Project;
 use crate::support::{gamewire, samples, skip, small_recorded_captures};
 use captures::exchange::Setting;
+use dissectors::kit::RuleResults;
 use gamewire::check::{Selection, ledger_settings};
 use gamewire::view::Model;
 use gamewire::{Decoder, Options, capture};
@@ -247,6 +249,60 @@ fn all_commands_count_the_same_in_captures_of_reports() {
     files.sort();
     let (exchanges, servers) = compare("reports", &files);
     assert!(exchanges > 1000 && servers > 100, "{exchanges} {servers}");
+}
+
+/// Findings about flows, by protocol: those that `check` lists are counted in all tables.
+fn findings(file: &str) -> Option<BTreeMap<String, u64>> {
+    let checked = json(&out(&["check", "--format", "json"], file));
+    let is_listed = |rule: &Value| rule["failed"].as_u64() < Some(RuleResults::MOST);
+    if !checked["rules"].as_array()?.iter().all(is_listed) {
+        return None;
+    }
+    let mut counts = BTreeMap::new();
+    for found in checked["findings"].as_array()? {
+        let is_of_capture = found["rule"].as_str()?.starts_with("NET");
+        if found["verdict"] != "inconclusive" && found["flow"] != 0 && !is_of_capture {
+            *counts.entry(found["protocol"].as_str()?.to_owned()).or_default() += 1;
+        }
+    }
+    Some(counts)
+}
+
+/// The counts of findings in rows, by their protocol.
+fn counted<'v>(rows: impl IntoIterator<Item = &'v Value>) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for row in rows {
+        let findings = row["findings"].as_u64().unwrap();
+        if findings > 0 {
+            *counts.entry(row["protocol"].as_str().unwrap().to_owned()).or_default() += findings;
+        }
+    }
+    counts
+}
+
+#[test]
+fn tables_count_the_findings_that_check_lists() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/reports");
+    let of_reports = std::fs::read_dir(folder).into_iter().flatten().map(|it| it.unwrap().path());
+    let is_capture = |path: &PathBuf| path.extension().is_some_and(|it| it == "pcap");
+    let project = Project::new("findings");
+    let mut compared = 0;
+    for path in samples().into_iter().chain(of_reports.filter(is_capture)) {
+        let file = path.to_str().unwrap();
+        let Some(expected) = findings(file) else { continue };
+        let summary = json(&out(&["summary", "--format", "json"], file));
+        assert_eq!(counted(summary["protocols"].as_array().unwrap()), expected, "{file}: summary");
+        let rows = |text: &str| Vec::from_iter(text.lines().map(json));
+        let flows = out(&["flows", "--format", "json"], file);
+        assert_eq!(counted(&rows(&flows)), expected, "{file}: flows");
+        let folder = project.path("tables");
+        let args = ["export", "--no-config", "--format", "ndjson", "--tables", "flows", "-o"];
+        gamewire([&args[..], &[&folder, file]].concat());
+        let exported = project.read("tables/flows.ndjson");
+        assert_eq!(counted(&rows(&exported)), expected, "{file}: export");
+        compared += expected.values().sum::<u64>();
+    }
+    assert!(compared > 100, "{compared}");
 }
 
 /// The packets of a `.pcap` file, and an hour behind the last one all of them again. `None`: another format.

@@ -324,14 +324,16 @@ impl<F: FieldSink> Recorder<F> {
     /// finding needs a text.
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
-        let verdict = self.results.verdict(rule, recalled.map(|(evidence, _)| evidence));
-        let is_certain = self.count_broken(verdict);
+        let evidence = recalled.map(|(evidence, _)| evidence);
+        let verdict = self.results.verdict(rule, evidence);
+        let if_heard = evidence.is_some_and(|it| self.results.is_proven_if_heard(rule, it));
+        self.counts.findings.count(rule, verdict, if_heard);
+        let is_certain = verdict != Verdict::Inconclusive;
         if rule.requires_response
             && let (Some((evidence, mark)), Some(traffic), Some(context)) =
                 (recalled, &mut self.traffic, self.batch.context())
         {
-            let if_heard = self.results.is_proven_if_heard(rule, evidence).then_some(rule);
-            traffic.requests.unanswered(context, evidence, mark, if_heard);
+            traffic.requests.unanswered(context, evidence, mark, if_heard.then_some(rule));
         }
         if let Some((evidence, mark)) = recalled {
             self.unanswered(rule, evidence, mark);
@@ -361,13 +363,6 @@ impl<F: FieldSink> Recorder<F> {
             let request = UnansweredRequest { frame, time, digits, is_certain };
             self.batch.push_unanswered(moment, request);
         }
-    }
-
-    /// Counts a breach for the flow. Returns whether it is certain.
-    fn count_broken(&mut self, verdict: Verdict) -> bool {
-        let is_certain = verdict != Verdict::Inconclusive;
-        self.counts.findings += u32::from(is_certain);
-        is_certain
     }
 
     /// Whether a finding needs a text; counts it if not.

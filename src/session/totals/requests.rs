@@ -425,7 +425,8 @@ mod tests {
     /// Broken rules, each with whether it is proven, and with its packet.
     fn broken(requests: &mut Requests, heard: &[&str], complete: bool) -> Vec<(String, bool, u64)> {
         let mut hosts = OtherHosts::default();
-        heard.iter().for_each(|host| hosts.insert(host.parse().unwrap()));
+        let other = "10.0.9.9".parse().unwrap();
+        heard.iter().for_each(|host| hosts.insert(host.parse().unwrap(), other));
         let review = requests.review(&hosts, complete, false);
         let broken = review.unanswered.iter().map(|it| {
             (it.rule.code.to_string(), it.evidence.suffices(it.rule.needs), it.mark.frame)

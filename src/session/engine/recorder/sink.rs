@@ -56,7 +56,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
         }
     }
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.counts.findings += 1;
+        self.counts.findings.count(rule, Verdict::Note, false);
         let is_wanted = match self.needs.findings {
             Findings::None => false,
             Findings::OfMessages => !self.is_ruled_out,
@@ -134,13 +134,9 @@ impl<F: FieldSink> Sink for Recorder<F> {
     ) {
         match at {
             _ if self.needs.cross_flow => {
-                // It counts for the flow in any case: an explanation would be in another flow.
-                let evidence = at.is_none().then(|| fact.evidence());
-                if let Some(evidence) = evidence {
-                    self.unanswered(rule, evidence, &seen.mark);
+                if at.is_none() {
+                    self.unanswered(rule, fact.evidence(), &seen.mark);
                 }
-                let verdict = self.results.verdict(rule, evidence);
-                self.count_broken(verdict);
                 self.cross_flow(fact, seen);
             }
             Some(at) => {
