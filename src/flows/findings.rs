@@ -1,6 +1,6 @@
 //! The findings of a flow, and what the rest of the capture must show for them to be proven.
 
-use dissectors::kit::{NeededEvidence, Role, Rule, Verdict};
+use dissectors::kit::{Map, NeededEvidence, Role, Rule, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Counts of findings, without those that are inconclusive in any case.
@@ -12,6 +12,48 @@ pub struct FindingCounts {
     pub unless_dropped: u64,
     /// The same, and only if packets of the asked party are in other flows.
     pub if_heard: u64,
+}
+
+/// The findings of open flows by their slots: most flows have none.
+#[derive(Default)]
+pub(super) struct FoundInFlows {
+    is_kept: bool,
+    flows: Map<u32, FindingCounts>,
+}
+
+impl FoundInFlows {
+    /// Bytes of memory of an entry, with its share of the free ones.
+    const ENTRY: usize = 2 * (size_of::<u32>() + size_of::<FindingCounts>());
+
+    /// `is_kept`: they are needed.
+    pub(super) fn kept(is_kept: bool) -> FoundInFlows {
+        FoundInFlows { is_kept, flows: Map::default() }
+    }
+
+    /// Adds findings of the flow in this slot.
+    #[inline]
+    pub(super) fn add(&mut self, at: u32, more: FindingCounts) {
+        if self.is_kept && more != FindingCounts::default() {
+            self.flows.entry(at).or_default().add(more);
+        }
+    }
+
+    /// Those of the flow in this slot.
+    pub(super) fn get(&self, at: u32) -> FindingCounts {
+        self.flows.get(&at).copied().unwrap_or_default()
+    }
+
+    /// The flow in this slot has ended.
+    pub(super) fn forget(&mut self, at: u32) {
+        if !self.flows.is_empty() {
+            self.flows.remove(&at);
+        }
+    }
+
+    /// Their memory in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.flows.len() * FoundInFlows::ENTRY
+    }
 }
 
 impl FindingCounts {

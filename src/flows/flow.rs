@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use dissectors::Conversation;
 use dissectors::kit::{FlowFacts, Info, Role, Side, Time, Transport};
 
-use super::findings::FindingCounts;
+use super::findings::{FindingCounts, FoundInFlows};
 use super::per_flow::PerFlow;
 use super::{Asked, ExchangeCounts, Exchanges, FlowDetail, FlowKey, Stream};
 
@@ -37,8 +37,6 @@ pub struct Flow {
     pub state: FlowState,
     /// Packets recorded.
     packets: u64,
-    /// The counts of its findings, in the order of [`FindingCounts`].
-    findings: [u32; 3],
     /// Its exchanges that may still be answered.
     pub exchanges: Exchanges,
     /// Heap memory of its state in bytes.
@@ -60,6 +58,7 @@ pub struct FlowMut<'t> {
     /// Its index.
     pub(super) at: u32,
     pub(super) asked: &'t mut PerFlow<Asked>,
+    pub(super) findings: &'t mut FoundInFlows,
     pub(super) details: &'t mut PerFlow<FlowDetail>,
 }
 
@@ -89,7 +88,6 @@ impl Flow {
             last: now,
             state: FlowState::New,
             packets: 0,
-            findings: [0; 3],
             exchanges: Exchanges::default(),
             held: 0,
             seen: [false; 2],
@@ -237,7 +235,7 @@ impl FlowMut<'_> {
             asks_for_lists: asked.for_lists,
             asks_for_others: asked.for_others,
             response_times: detail.response_times(),
-            findings: self.findings(),
+            findings: self.findings.get(self.at),
             digits,
         }
     }
@@ -280,23 +278,7 @@ impl FlowMut<'_> {
         if let Some((side, who)) = counts.spoke {
             self.roles[side.index()] = Some(who);
         }
-        if counts.findings != FindingCounts::default() {
-            self.count_findings(counts.findings);
-        }
-    }
-
-    #[cold]
-    fn count_findings(&mut self, more: FindingCounts) {
-        let FindingCounts { proven, unless_dropped, if_heard } = more;
-        for (sum, more) in self.findings.iter_mut().zip([proven, unless_dropped, if_heard]) {
-            *sum = sum.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
-        }
-    }
-
-    /// The counts of its findings so far.
-    fn findings(&self) -> FindingCounts {
-        let [proven, unless_dropped, if_heard] = self.findings.map(u64::from);
-        FindingCounts { proven, unless_dropped, if_heard }
+        self.findings.add(self.at, counts.findings);
     }
 
     /// The counts of its requests so far; empty if they are not kept.
@@ -324,6 +306,7 @@ impl FlowMut<'_> {
         let Flow { key, seen, held, .. } = *self.flow;
         *self.flow = Flow { state, seen, held, began: true, ..Flow::new(&key, now) };
         self.asked.forget(self.at);
+        self.findings.forget(self.at);
         self.details.forget(self.at);
     }
 }
@@ -437,8 +420,9 @@ mod tests {
     #[test]
     fn unneeded_counts_take_no_memory() {
         let (asked, details) = (&mut PerFlow::default(), &mut PerFlow::default());
+        let findings = &mut FoundInFlows::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
-        let mut flow = FlowMut { flow, asked, details, at: 0 };
+        let mut flow = FlowMut { flow, asked, findings, details, at: 0 };
         flow.count(Side::First, Time(5), 1, 100);
         for at in (0..1000).map(|nth| 7 + nth % 100) {
             flow.touch(Side::Second, Time(at));
@@ -454,11 +438,12 @@ mod tests {
             [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::2]:2"), ("10.0.0.1:1", "[::2]:2")]
         {
             let (asked, details) = (&mut PerFlow::kept(true), &mut PerFlow::kept(true));
+            let findings = &mut FoundInFlows::kept(true);
             asked.begin(0);
             details.begin(0);
             let empty = details.memory();
             let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5));
-            let mut flow = FlowMut { flow, asked, details, at: 0 };
+            let mut flow = FlowMut { flow, asked, findings, details, at: 0 };
             assert_eq!(flow.count(Side::First, Time(5), 1, 100), 0);
             flow.count_reported(reported(0));
             assert_eq!(flow.count(Side::Second, Time(4), 3, 70_000), 0);
@@ -494,9 +479,10 @@ mod tests {
     #[test]
     fn many_packets_of_one_message_are_many() {
         let (asked, details) = (&mut PerFlow::default(), &mut PerFlow::kept(true));
+        let findings = &mut FoundInFlows::default();
         details.begin(0);
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
-        let mut flow = FlowMut { flow, asked, details, at: 0 };
+        let mut flow = FlowMut { flow, asked, findings, details, at: 0 };
         flow.count(Side::First, Time(5), 3, 4000);
         assert_eq!((flow.row(6).packets, flow.row(6).bytes), ([3, 0], [4000, 0]));
     }

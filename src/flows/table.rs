@@ -5,6 +5,7 @@ use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 use slab::Slab;
 
+use super::findings::FoundInFlows;
 use super::per_flow::PerFlow;
 use crate::flows::{Asked, Flow, FlowDetail, FlowKey, FlowMut};
 
@@ -23,6 +24,7 @@ pub struct FlowTable {
     /// One more than the highest index that was ever used.
     places: u32,
     asked: PerFlow<Asked>,
+    findings: FoundInFlows,
     details: PerFlow<FlowDetail>,
     /// The seed differs in every run, so that the author of a capture cannot construct collisions.
     hasher: RandomState,
@@ -50,6 +52,7 @@ impl FlowTable {
             flows: Slab::new(),
             places: 0,
             asked: PerFlow::default(),
+            findings: FoundInFlows::default(),
             details: PerFlow::default(),
             hasher,
             latest: 0,
@@ -65,7 +68,12 @@ impl FlowTable {
     /// With or without counts of requests, and other details for a listing of flows.
     #[must_use]
     pub fn keeping(self, asked: bool, details: bool) -> FlowTable {
-        FlowTable { asked: PerFlow::kept(asked), details: PerFlow::kept(details), ..self }
+        FlowTable {
+            asked: PerFlow::kept(asked),
+            findings: FoundInFlows::kept(asked),
+            details: PerFlow::kept(details),
+            ..self
+        }
     }
 
     /// How many flows there are.
@@ -92,7 +100,7 @@ impl FlowTable {
     /// Bytes of memory that the flows take.
     #[inline]
     pub fn memory(&self) -> usize {
-        self.memory + self.asked.memory() + self.details.memory()
+        self.memory + self.asked.memory() + self.findings.memory() + self.details.memory()
     }
 
     /// Updates the memory of a flow from `before` to `now`.
@@ -135,9 +143,9 @@ impl FlowTable {
     /// A flow.
     #[inline]
     pub fn flow(&mut self, slot: FlowSlot) -> Option<FlowMut<'_>> {
-        let FlowTable { flows, asked, details, .. } = self;
+        let FlowTable { flows, asked, findings, details, .. } = self;
         let flow = flows.get_mut(slot.0 as usize)?;
-        Some(FlowMut { flow, at: slot.0, asked, details })
+        Some(FlowMut { flow, at: slot.0, asked, findings, details })
     }
 
     /// A flow, read-only.
@@ -170,6 +178,7 @@ impl FlowTable {
         }
         // Also releases its optional data.
         self.asked.forget(slot.0);
+        self.findings.forget(slot.0);
         self.details.forget(slot.0);
         true
     }
