@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 
 use dissectors::Conversation;
-use dissectors::kit::{FlowFacts, Info, Role, Side, Time, Transport};
+use dissectors::kit::{FlowFacts, Info, Role, Rounds, Side, Time, Transport};
 
 use super::findings::{FindingCounts, FoundInFlows};
-use super::per_flow::PerFlow;
+use super::per_flow::{PerFlow, RoundsOfFlows};
 use super::{Asked, ExchangeCounts, Exchanges, FlowDetail, FlowKey, Stream};
 
 /// The state of a flow.
@@ -60,6 +60,7 @@ pub struct FlowMut<'t> {
     pub(super) asked: &'t mut PerFlow<Asked>,
     pub(super) findings: &'t mut FoundInFlows,
     pub(super) details: &'t mut PerFlow<FlowDetail>,
+    pub(super) rounds: &'t mut RoundsOfFlows,
 }
 
 impl Deref for FlowMut<'_> {
@@ -293,6 +294,18 @@ impl FlowMut<'_> {
         self.asked.change(self.at, |it| *it = asked);
     }
 
+    /// Takes out the rules that it has broken in its latest rounds.
+    #[inline]
+    pub fn take_rounds(&mut self) -> Rounds {
+        self.rounds.take(self.at)
+    }
+
+    /// Sets the rules that it has broken in its latest rounds.
+    #[inline]
+    pub fn set_rounds(&mut self, rounds: Rounds) {
+        self.rounds.set(self.at, rounds);
+    }
+
     /// Changes its details, if they are kept.
     #[inline]
     pub fn count_details(&mut self, count: impl FnOnce(&mut FlowDetail)) {
@@ -308,6 +321,7 @@ impl FlowMut<'_> {
         self.asked.forget(self.at);
         self.findings.forget(self.at);
         self.details.forget(self.at);
+        self.rounds.take(self.at);
     }
 }
 
@@ -422,7 +436,8 @@ mod tests {
         let (asked, details) = (&mut PerFlow::default(), &mut PerFlow::default());
         let findings = &mut FoundInFlows::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
-        let mut flow = FlowMut { flow, asked, findings, details, at: 0 };
+        let rounds = &mut RoundsOfFlows::default();
+        let mut flow = FlowMut { flow, asked, findings, details, rounds, at: 0 };
         flow.count(Side::First, Time(5), 1, 100);
         for at in (0..1000).map(|nth| 7 + nth % 100) {
             flow.touch(Side::Second, Time(at));
@@ -441,9 +456,9 @@ mod tests {
             let findings = &mut FoundInFlows::kept(true);
             asked.begin(0);
             details.begin(0);
-            let empty = details.memory();
+            let (empty, rounds) = (details.memory(), &mut RoundsOfFlows::default());
             let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5));
-            let mut flow = FlowMut { flow, asked, findings, details, at: 0 };
+            let mut flow = FlowMut { flow, asked, findings, details, rounds, at: 0 };
             assert_eq!(flow.count(Side::First, Time(5), 1, 100), 0);
             flow.count_reported(reported(0));
             assert_eq!(flow.count(Side::Second, Time(4), 3, 70_000), 0);
@@ -481,8 +496,9 @@ mod tests {
         let (asked, details) = (&mut PerFlow::default(), &mut PerFlow::kept(true));
         let findings = &mut FoundInFlows::default();
         details.begin(0);
+        let rounds = &mut RoundsOfFlows::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
-        let mut flow = FlowMut { flow, asked, findings, details, at: 0 };
+        let mut flow = FlowMut { flow, asked, findings, details, rounds, at: 0 };
         flow.count(Side::First, Time(5), 3, 4000);
         assert_eq!((flow.row(6).packets, flow.row(6).bytes), ([3, 0], [4000, 0]));
     }

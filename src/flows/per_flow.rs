@@ -1,5 +1,7 @@
 //! Optional data of flows, which is stored outside of the table, by slot.
 
+use dissectors::kit::{Map, Rounds};
+
 /// Optional data of a flow.
 pub(super) trait PerFlowValue: Clone + Default {
     /// Bytes of heap memory.
@@ -69,5 +71,40 @@ impl<T: PerFlowValue> PerFlow<T> {
     #[inline]
     pub(super) fn memory(&self) -> usize {
         self.held + self.each.len() * size_of::<T>()
+    }
+}
+
+/// The rules that flows have broken in their latest rounds: very few flows have.
+#[derive(Default)]
+pub(super) struct RoundsOfFlows {
+    each: Map<u32, Rounds>,
+    held: usize,
+}
+
+impl RoundsOfFlows {
+    /// Takes out those of the flow in this slot.
+    #[inline]
+    pub(super) fn take(&mut self, at: u32) -> Rounds {
+        if self.each.is_empty() {
+            return Rounds::default();
+        }
+        let rounds = self.each.remove(&at).unwrap_or_default();
+        self.held = self.held.saturating_sub(rounds.held());
+        rounds
+    }
+
+    /// Sets those of the flow in this slot.
+    #[inline]
+    pub(super) fn set(&mut self, at: u32, rounds: Rounds) {
+        if !rounds.is_empty() {
+            self.held += rounds.held();
+            self.each.insert(at, rounds);
+        }
+    }
+
+    /// Memory of all of them in bytes.
+    #[inline]
+    pub(super) fn memory(&self) -> usize {
+        self.held + self.each.capacity() * size_of::<(u32, Rounds)>()
     }
 }

@@ -6,7 +6,7 @@ use hashbrown::HashTable;
 use slab::Slab;
 
 use super::findings::FoundInFlows;
-use super::per_flow::PerFlow;
+use super::per_flow::{PerFlow, RoundsOfFlows};
 use crate::flows::{Asked, Flow, FlowDetail, FlowKey, FlowMut};
 
 /// A flow's place in the table, valid until it is removed.
@@ -26,6 +26,7 @@ pub struct FlowTable {
     asked: PerFlow<Asked>,
     findings: FoundInFlows,
     details: PerFlow<FlowDetail>,
+    rounds: RoundsOfFlows,
     /// The seed differs in every run, so that the author of a capture cannot construct collisions.
     hasher: RandomState,
     /// The flow that was found last: many packets belong to the same flow as the previous one.
@@ -54,6 +55,7 @@ impl FlowTable {
             asked: PerFlow::default(),
             findings: FoundInFlows::default(),
             details: PerFlow::default(),
+            rounds: RoundsOfFlows::default(),
             hasher,
             latest: 0,
             hand: 0,
@@ -100,7 +102,8 @@ impl FlowTable {
     /// Bytes of memory that the flows take.
     #[inline]
     pub fn memory(&self) -> usize {
-        self.memory + self.asked.memory() + self.findings.memory() + self.details.memory()
+        let optional = self.asked.memory() + self.details.memory();
+        self.memory + optional + self.findings.memory() + self.rounds.memory()
     }
 
     /// Updates the memory of a flow from `before` to `now`.
@@ -143,9 +146,9 @@ impl FlowTable {
     /// A flow.
     #[inline]
     pub fn flow(&mut self, slot: FlowSlot) -> Option<FlowMut<'_>> {
-        let FlowTable { flows, asked, findings, details, .. } = self;
+        let FlowTable { flows, asked, findings, details, rounds, .. } = self;
         let flow = flows.get_mut(slot.0 as usize)?;
-        Some(FlowMut { flow, at: slot.0, asked, findings, details })
+        Some(FlowMut { flow, at: slot.0, asked, findings, details, rounds })
     }
 
     /// A flow, read-only.
@@ -180,6 +183,7 @@ impl FlowTable {
         self.asked.forget(slot.0);
         self.findings.forget(slot.0);
         self.details.forget(slot.0);
+        self.rounds.take(slot.0);
         true
     }
 

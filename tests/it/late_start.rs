@@ -176,3 +176,43 @@ fn a_wrong_request_stays_wrong_if_the_capture_ends_behind_a_challenge() {
     assert_eq!(item(&report, "clients", "ask.wellformed"), "no session_changed", "{report:#}");
     assert_eq!(item(&report, "servers", "seen.answered"), "unknown request_wrong");
 }
+
+#[test]
+fn round_after_round_without_what_should_come_before_is_proof() {
+    let players = |second: usize, challenge: &str| {
+        format!(
+            "{second}.00 c > s  FFFFFFFF 55 {challenge}\n\
+             {second}.02 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5\n"
+        )
+    };
+    let given = |second: usize| {
+        format!(
+            "{second}.00 c > s  FFFFFFFF 55 FFFFFFFF\n{second}.02 s > c  FFFFFFFF 41 0D000000\n{}",
+            players(second + 1, "0D000000")
+        )
+    };
+    let all = |rounds: &[(usize, &str)]| -> String {
+        rounds.iter().map(|&(second, challenge)| players(second, challenge)).collect()
+    };
+    let (one, two, three) = ("01000000", "02000000", "03000000");
+    for (script, expected) in [
+        (all(&[(0, one), (5, two)]), "inconclusive"),
+        (all(&[(0, one), (5, two), (10, three)]), "fail"),
+        (all(&[(0, one), (5, one), (10, one), (15, one)]), "inconclusive"),
+        (all(&[(0, one), (1, two), (2, three)]), "inconclusive"),
+        (all(&[(0, one), (5, two)]) + &given(10) + &all(&[(20, three)]), "pass"),
+    ] {
+        let verdict = late_rule(&script, &Setting::udp(27_015), 0, "A2S022");
+        assert_eq!(verdict, expected, "{script}");
+    }
+    // Challenges that no join asks for.
+    let challenged = |round: usize| {
+        format!(
+            "{0}.00 m > s:27015  FFFFFFFF 730A le32:{round}\n\
+             {0}.02 s:27015 > m  30 0A '\\\\protocol\\\\48\\\\challenge\\\\{round}' 0A\n",
+            round * 300
+        )
+    };
+    let script: String = (0..3).map(challenged).collect();
+    assert_eq!(late_rule(&script, &Setting::udp(27_011), 0, "VM041"), "fail");
+}

@@ -518,7 +518,7 @@ fn accepted<S: Sink>(
     let is_unknown =
         asked.what.form.has_challenge() && !cx.flow.began && !cx.conversation.was_given_any();
     if asked.what.verified == Some(false) || is_unknown {
-        rules::wrong_challenge_answered(sink);
+        rules::wrong_challenge_answered(claimed, sink);
     }
     if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {
         let fact = CrossFlowEvent::Accepted { challenge: challenge as u32, foreign: None };

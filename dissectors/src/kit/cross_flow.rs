@@ -128,6 +128,19 @@ impl CrossFlowEvent {
         CrossFlowEvent::HandedOut(given, rule, new_for)
     }
 
+    /// The same with this evidence at a breach that other flows may explain.
+    #[must_use]
+    pub fn with(mut self, with: Evidence) -> CrossFlowEvent {
+        match &mut self {
+            CrossFlowEvent::Accepted { foreign: Some((evidence, _)), .. }
+            | CrossFlowEvent::Foreign { evidence, .. }
+            | CrossFlowEvent::Unasked(Exchange { evidence, .. })
+            | CrossFlowEvent::Unanswered(Exchange { evidence, .. }) => *evidence = with,
+            _ => {}
+        }
+        self
+    }
+
     /// The evidence at a breach that other flows may explain.
     pub fn evidence(&self) -> Evidence {
         match *self {

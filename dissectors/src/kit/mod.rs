@@ -43,6 +43,7 @@ pub(crate) mod repeated_names;
 mod reply;
 #[cfg(test)]
 pub(crate) mod robustness;
+mod rounds;
 mod rule;
 mod rule_counts;
 mod rule_results;
@@ -99,6 +100,7 @@ pub use quoted::Quoted;
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use reply::{Reply, Sending};
+pub use rounds::Rounds;
 pub use rule::{CODES, Cite, Code, Group, NeededEvidence, Role, Rule, Severity};
 pub use rule_counts::{Counts, RuleCounts};
 pub use rule_results::RuleResults;

@@ -1,8 +1,8 @@
 //! The results of checking rules: counts of all rules, findings of the current message.
 
 use crate::kit::{
-    Counts, Evidence, Finding, LeftOut, Mark, Rule, RuleCounts, Severities, Severity, Sink, Span,
-    Verdict,
+    Clock, Counts, Evidence, Finding, LeftOut, Mark, Rounds, Rule, RuleCounts, Severities,
+    Severity, Sink, Span, Verdict,
 };
 
 /// Counts passes, and keeps findings.
@@ -18,6 +18,10 @@ pub struct RuleResults {
     evidence: Evidence,
     /// What is checked was recorded whole, whatever the recording lost of the message.
     is_whole: bool,
+    /// The number that the message claims to have been given before.
+    number: Option<u32>,
+    /// The current flow, if what it does round after round counts.
+    flow: Option<(Rounds, Clock)>,
 }
 
 impl Default for RuleResults {
@@ -30,6 +34,8 @@ impl Default for RuleResults {
             severities: Severities::default(),
             evidence: Evidence::default(),
             is_whole: false,
+            number: None,
+            flow: None,
         }
     }
 }
@@ -92,10 +98,51 @@ impl RuleResults {
         verdict.severity(self.severities.of(rule))
     }
 
+    /// The following results are of a flow that has broken rules in these rounds.
+    #[inline]
+    pub fn enter_flow(&mut self, rounds: Rounds, clock: Clock) {
+        self.flow = Some((rounds, clock));
+    }
+
+    /// The flow's rounds, with those since [`RuleResults::enter_flow`].
+    #[inline]
+    pub fn leave_flow(&mut self) -> Rounds {
+        self.flow.take().map(|(rounds, _)| rounds).unwrap_or_default()
+    }
+
     /// The verdict on a breach by an earlier message, if that has its own evidence.
     pub fn verdict(&self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
-        let is_proven = self.evidence_of(recalled).suffices(rule.needs);
+        let evidence = self.evidence_of(recalled);
+        let is_proven = self.in_rounds(rule, evidence).suffices(rule.needs);
         if is_proven { Verdict::Fail } else { Verdict::Inconclusive }
+    }
+
+    /// The evidence at a breach, with what earlier rounds of the flow prove.
+    pub fn in_rounds(&self, rule: &Rule, evidence: Evidence) -> Evidence {
+        let prove = |(rounds, clock): &(Rounds, Clock)| rounds.prove(rule, self.number, *clock);
+        Evidence { began: evidence.began || self.flow.as_ref().is_some_and(prove), ..evidence }
+    }
+
+    /// The flow breaks a rule, in an earlier message if that has its own evidence. It is a round unless the recording lost
+    /// something.
+    pub fn round_broken(&mut self, rule: &Rule, recalled: Option<Evidence>) {
+        let evidence = self.evidence_of(recalled);
+        let from_begin = Evidence { began: true, asked_party_seen: true, ..evidence };
+        if from_begin.suffices(rule.needs)
+            && let Some((rounds, clock)) = &mut self.flow
+        {
+            rounds.broken(rule, self.number, *clock);
+        }
+    }
+
+    /// The flow keeps a rule.
+    #[inline]
+    pub fn round_kept(&mut self, rule: &Rule) {
+        if let Some((rounds, _)) = &mut self.flow
+            && !rounds.is_empty()
+        {
+            rounds.kept(rule);
+        }
     }
 
     fn evidence_of(&self, recalled: Option<Evidence>) -> Evidence {
@@ -122,12 +169,25 @@ impl RuleResults {
         self.counts.of_mut(rule).count(verdict, times);
     }
 
+    /// Counts a breach, by an earlier message if that has its own evidence. Returns its verdict.
+    pub fn count_breach(&mut self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
+        let verdict = self.verdict(rule, recalled);
+        self.round_broken(rule, recalled);
+        self.count(rule, verdict, 1);
+        verdict
+    }
+
     /// Counts a breach. Returns its verdict if the finding should be kept.
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> Option<Verdict> {
-        let verdict = self.verdict(rule, recalled);
-        self.count(rule, verdict, 1);
+        let verdict = self.count_breach(rule, recalled);
         self.has_room(rule, verdict).then_some(verdict)
+    }
+
+    #[inline]
+    fn passed(&mut self, rule: &Rule, times: u32) {
+        self.round_kept(rule);
+        self.counts.of_mut(rule).passed += u64::from(times);
     }
 
     /// A note about an earlier message: the rule passes.
@@ -143,6 +203,7 @@ impl RuleResults {
     }
 
     fn has_room_for_note(&mut self, rule: &'static Rule) -> bool {
+        self.round_kept(rule);
         self.count(rule, Verdict::Note, 1);
         self.has_room(rule, Verdict::Note)
     }
@@ -182,7 +243,7 @@ impl Sink for RuleResults {
         detail: impl FnOnce() -> String,
     ) {
         if ok {
-            self.counts.of_mut(rule).passed += 1;
+            self.passed(rule, 1);
         } else if let Some(verdict) = self.broken(rule, None) {
             self.keep(rule, verdict, at, None, detail());
         }
@@ -190,7 +251,7 @@ impl Sink for RuleResults {
 
     #[inline]
     fn kept(&mut self, rule: &'static Rule, times: u32) {
-        self.counts.of_mut(rule).passed += u64::from(times);
+        self.passed(rule, times);
     }
 
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
@@ -208,7 +269,7 @@ impl Sink for RuleResults {
         detail: impl FnOnce() -> String,
     ) {
         if ok {
-            self.counts.of_mut(rule).passed += 1;
+            self.passed(rule, 1);
             return;
         }
         if let Some(verdict) = self.broken(rule, Some(evidence)) {
@@ -223,7 +284,12 @@ impl Sink for RuleResults {
     /// The user's statement is about the whole capture, so it stays in effect.
     fn evidence(&mut self, evidence: Evidence) {
         let complete = evidence.complete || self.evidence.complete;
-        (self.evidence, self.is_whole) = (Evidence { complete, ..evidence }, false);
+        self.evidence = Evidence { complete, ..evidence };
+        (self.is_whole, self.number) = (false, None);
+    }
+
+    fn claims_number(&mut self, number: u32) {
+        self.number = Some(number);
     }
 
     fn whole_elements(&mut self, are: bool) {

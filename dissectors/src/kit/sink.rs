@@ -69,6 +69,10 @@ pub trait Sink {
     /// The evidence for the messages that follow.
     #[inline(always)]
     fn evidence(&mut self, _: Evidence) {}
+    /// The message has this number, such as a challenge, which its receiver must have given before: used again, it says
+    /// nothing new.
+    #[inline(always)]
+    fn claims_number(&mut self, _: u32) {}
     /// What is checked from now on is about elements of a list that were recorded whole, or (`false`) about the message,
     /// of which the recording may have lost something.
     #[inline(always)]
@@ -250,6 +254,9 @@ macro_rules! forward_verdicts {
         }
         fn evidence(&mut self, evidence: $crate::kit::Evidence) {
             self.$to.evidence(evidence);
+        }
+        fn claims_number(&mut self, number: u32) {
+            self.$to.claims_number(number);
         }
         fn whole_elements(&mut self, are: bool) {
             self.$to.whole_elements(are);

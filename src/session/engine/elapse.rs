@@ -104,7 +104,7 @@ impl Shard {
         };
         let facts = context.facts(&flow, silence, &self.incomplete);
         let roles = flow.roles;
-        recorder.count_in(&flow);
+        recorder.count_in(&mut flow);
         let conversation = match &mut flow.state {
             FlowState::Conversation(conversation) => conversation,
             FlowState::Stream(stream) => {

@@ -372,7 +372,7 @@ impl<F: FieldSink> Reading<'_, F> {
         work: impl FnOnce(&mut Conversation, &mut SharedStates, ConversationContext<'_, F>),
     ) {
         let Some(mut conversation) = self.stream.conversation.take() else { return };
-        self.recorder.count_in(&self.flow);
+        self.recorder.count_in(&mut self.flow);
         self.recorder.flow_context(self.flow_context(conversation.id()));
         let mut facts = self.flow.facts();
         facts.lossy |= self.lossy || other_has_hole;

@@ -6,8 +6,8 @@ mod sink;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Blind, Evidence, LeftOut, Mark, Message, Payload, Purpose, Reply, Role, Rule, RuleCounts,
-    RuleResults, Sending, Side, Sink, Time, Tree, Verdict,
+    Blind, Clock, Evidence, LeftOut, Mark, Message, Payload, Purpose, Reply, Role, Rule,
+    RuleCounts, RuleResults, Sending, Side, Sink, Time, Tree, Verdict,
 };
 use dissectors::ledger::Loads;
 
@@ -77,6 +77,8 @@ pub(super) struct Recorder<F> {
     responds: bool,
     /// What servers say of themselves matters until then, since lists were requested with a filter.
     described_until: Time,
+    /// How long a response may take, in nanoseconds.
+    answer_timeout: i64,
 }
 
 impl<F: FieldSink> Recorder<F> {
@@ -105,6 +107,7 @@ impl<F: FieldSink> Recorder<F> {
             traffic: needs.traffic.map(|most| Box::new(traffic(most))),
             responds: false,
             described_until: Time(i64::MIN),
+            answer_timeout: options.settings.answer_timeout,
         }
     }
 
@@ -195,7 +198,9 @@ impl<F: FieldSink> Recorder<F> {
 
     /// The following messages are of this flow, until [`Recorder::settle_in`].
     #[inline]
-    pub(super) fn count_in(&mut self, flow: &FlowMut<'_>) {
+    pub(super) fn count_in(&mut self, flow: &mut FlowMut<'_>) {
+        let clock = Clock { now: flow.last(), timeout: self.answer_timeout };
+        self.results.enter_flow(flow.take_rounds(), clock);
         self.exchanges = flow.exchanges;
         self.asked = flow.asked();
     }
@@ -213,6 +218,7 @@ impl<F: FieldSink> Recorder<F> {
     #[inline]
     pub(super) fn settle_in(&mut self, flow: &mut FlowMut<'_>) {
         flow.count_reported(self.settle());
+        flow.set_rounds(self.results.leave_flow());
         flow.exchanges = self.exchanges;
         flow.set_asked(self.asked);
         flow.count_details(|detail| self.listed.add_to(detail));
@@ -279,6 +285,7 @@ impl<F: FieldSink> Recorder<F> {
             self.request_answered(side);
         }
         if self.needs.passes.has(rule) {
+            self.results.round_kept(rule);
             self.note_pass(rule, side, times);
         } else {
             self.results.kept(rule, times);
@@ -346,7 +353,7 @@ impl<F: FieldSink> Recorder<F> {
             }
         };
         if !is_wanted {
-            self.results.count(rule, verdict, 1);
+            self.results.count_breach(rule, recalled.map(|(evidence, _)| evidence));
         }
         is_wanted
     }

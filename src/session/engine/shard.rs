@@ -339,9 +339,9 @@ impl Shard {
         recorder: &mut Recorder<F>,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        recorder.count_in(&flow);
         let before = flow.memory();
         let silence = count_packet(&mut flow, payload);
+        recorder.count_in(&mut flow);
         if payload.lost && hides_more(&flow, payload) {
             flow.set_lossy();
         }

@@ -51,6 +51,7 @@ pub(super) fn challenge_from_another<S: Sink>(
     occasion: &Occasion,
     sink: &mut S,
 ) {
+    sink.claims_number(challenge.value.cast_unsigned());
     let fact = CrossFlowEvent::Foreign {
         challenge: challenge.value as u32,
         evidence: occasion.evidence,
@@ -77,7 +78,10 @@ pub(super) fn challenge_echo<S: Sink>(
         ChallengeStatus::Zero => sink.noted(&A2S022, challenge.at, || {
             "0 is sent to request a challenge, where the specification has -1".to_owned()
         }),
-        ChallengeStatus::NeverIssued => sink.checked(&A2S022, false, challenge.at, detail),
+        ChallengeStatus::NeverIssued => {
+            sink.claims_number(challenge.value.cast_unsigned());
+            sink.checked(&A2S022, false, challenge.at, detail);
+        }
         ChallengeStatus::Unknown => {
             let evidence = Evidence { lost: true, ..Evidence::default() };
             sink.recalled(&A2S022, false, evidence, mark, detail);
@@ -192,6 +196,7 @@ pub(super) fn challenge_used<S: Sink>(
         | (_, ChallengeStatus::NeverIssued)
             if guarded =>
         {
+            sink.claims_number(asked.what.challenge().cast_unsigned());
             sink.checked(&A2S024, again, at, || {
                 let (request, challenge) = (asked.what.kind.name(), asked.what.challenge());
                 format!(
@@ -225,6 +230,7 @@ pub(in crate::a2s) fn accepted<S: Sink>(
         sink.cross_flow(fact, occasion.seen);
         return;
     }
+    sink.claims_number(asked.what.challenge().cast_unsigned());
     sink.unless_explained(&A2S024, Some(at), fact, occasion.seen, || {
         let (request, challenge) = (asked.what.kind.name(), asked.what.challenge());
         format!("{request} with {challenge}, never issued to this client, is answered")

@@ -166,12 +166,20 @@ fn challenge_at(challenge: Option<Read<i32>>) -> Span {
     challenge.map_or(Span::new(7, 7), |challenge| challenge.at)
 }
 
+/// The challenge of a request has been given before, if it is right.
+fn claims<S: Sink>(challenge: Option<Read<i32>>, sink: &mut S) {
+    if let Some(challenge) = challenge {
+        sink.claims_number(challenge.value.cast_unsigned());
+    }
+}
+
 /// Checks whether the client of an info request was given a challenge before.
 pub(in crate::gamespy4) fn challenge_first<S: Sink>(
     given: bool,
     challenge: Option<Read<i32>>,
     sink: &mut S,
 ) {
+    claims(challenge, sink);
     sink.checked(&GS4008, given, challenge_at(challenge), || NONE_GIVEN.to_owned());
 }
 
@@ -214,6 +222,7 @@ pub(in crate::gamespy4) fn challenge<S: Sink>(
     sink: &mut S,
 ) -> Option<bool> {
     let at = challenge_at(challenge);
+    claims(challenge, sink);
     let Some(&latest) = given.first() else {
         if challenge.is_some() && !began {
             sink.checked(&GS4007, false, at, || NONE_GIVEN.to_owned());
@@ -244,8 +253,11 @@ pub(in crate::gamespy4) fn challenge<S: Sink>(
     Some(ok)
 }
 
-/// A request with a wrong challenge is answered.
-pub(in crate::gamespy4) fn wrong_challenge_answered<S: Sink>(sink: &mut S) {
+/// A request with a wrong challenge is answered. `claimed`: the challenge, if it is known.
+pub(in crate::gamespy4) fn wrong_challenge_answered<S: Sink>(claimed: Option<i32>, sink: &mut S) {
+    if let Some(challenge) = claimed {
+        sink.claims_number(challenge.cast_unsigned());
+    }
     sink.checked(&GS4010, false, Span::default(), || WRONG_ANSWERED.to_owned());
 }
 

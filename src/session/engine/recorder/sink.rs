@@ -65,6 +65,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
         if is_wanted {
             self.results.noted(rule, at, detail);
         } else {
+            self.results.round_kept(rule);
             self.results.count(rule, Verdict::Note, 1);
         }
     }
@@ -84,6 +85,9 @@ impl<F: FieldSink> Sink for Recorder<F> {
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.results.evidence(evidence);
+    }
+    fn claims_number(&mut self, number: u32) {
+        self.results.claims_number(number);
     }
     fn whole_elements(&mut self, are: bool) {
         self.results.whole_elements(are);
@@ -137,6 +141,8 @@ impl<F: FieldSink> Sink for Recorder<F> {
                 if at.is_none() {
                     self.unanswered(rule, fact.evidence(), &seen.mark);
                 }
+                let fact = fact.with(self.results.in_rounds(rule, fact.evidence()));
+                self.results.round_broken(rule, at.is_none().then(|| fact.evidence()));
                 self.cross_flow(fact, seen);
             }
             Some(at) => {
