@@ -69,12 +69,11 @@ impl Bucket {
     }
 }
 
-/// The latest packet with some addresses, ports and identification; without an identification, with some length
-/// instead.
+/// The latest packet with some addresses, ports and identification.
 #[derive(Clone, Copy, Default)]
 struct RecentHeader {
     hash: u64,
-    /// 0: several packets with this identification, or none.
+    /// 0: several packets, or none.
     frame: u64,
 }
 
@@ -107,11 +106,13 @@ impl RecentDatagrams {
     pub(super) fn note(&mut self, sent: &SentDatagram<'_>) -> Option<u64> {
         let ends = ends(&PLACES, sent.key);
         let first = self.put(sent, head(ends, sent.bytes.len(), sent.bytes));
-        if first.is_none() {
-            let (hash, is_identified) = header(ends, sent.identification, sent.bytes.len());
+        if first.is_none()
+            && let Some(identification) = sent.identification
+        {
+            let hash = header(ends, identification);
             if let Some(header) = self.headers.get_mut(hash as usize % BUCKETS) {
-                let is_again = is_identified && header.hash == hash;
-                *header = RecentHeader { hash, frame: if is_again { 0 } else { sent.frame } };
+                let frame = if header.hash == hash { 0 } else { sent.frame };
+                *header = RecentHeader { hash, frame };
             }
         }
         first
@@ -150,12 +151,12 @@ impl RecentDatagrams {
     }
 
     /// The packet of a quoted datagram with these addresses and ports: the latest one that begins
-    /// with the quoted bytes. If there are too few, it is found by the header, if only one packet has that; if the
-    /// identification tells nothing, it is the latest one of that length.
+    /// with the quoted bytes. If there are too few, it is found by the header, if only one packet
+    /// has that.
     pub(super) fn quoted(&self, key: &FlowKey, quote: &Quote<'_>) -> Option<u64> {
         let place = ends(&PLACES, key);
         if quote.bytes.len() < quote.length.min(HEAD) {
-            let (hash, _) = header(place, quote.identification, quote.length);
+            let hash = header(place, quote.identification.filter(|&it| it != 0)?);
             let header = self.headers.get(hash as usize % BUCKETS)?;
             return Some(header.frame).filter(|&frame| frame > 0 && header.hash == hash);
         }
@@ -194,17 +195,11 @@ fn head(ends: u64, length: usize, bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// A hash of the addresses, the ports and the identification, or the length, if the identification tells nothing; and
-/// whether it does.
+/// A hash of the addresses, the ports and an identification.
 #[inline]
-fn header(ends: u64, identification: Option<u16>, length: usize) -> (u64, bool) {
-    let (number, is_identified) = match identification {
-        Some(number) if number != 0 => (u64::from(number), true),
-        // No identification is as large.
-        _ => (1 << 16 | length as u64, false),
-    };
-    // Odd, so that different numbers have different hashes.
-    (ends ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15), is_identified)
+fn header(ends: u64, identification: u16) -> u64 {
+    // Odd, so that different identifications have different hashes.
+    ends ^ u64::from(identification).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 #[cfg(test)]
@@ -288,9 +283,8 @@ mod tests {
         assert_eq!(quoted(&bytes[..40], None), Some(2), "as much as is quoted");
         assert_eq!(quoted(&bytes, Some(5)), Some(3));
         assert_eq!(quoted(&bytes[..2], Some(6)), Some(4), "by the header alone");
-        assert_eq!(quoted(&bytes[..2], None), Some(2), "the latest of this length");
-        assert_eq!(quoted(&bytes[..2], Some(0)), Some(2));
-        assert_eq!(recent.quoted(&key(), &quote(&bytes[..2], 99, None)), None);
+        assert_eq!(quoted(&bytes[..2], None), None);
+        assert_eq!(quoted(&bytes[..2], Some(0)), None);
         assert_eq!(quoted(&[8; 100], None), None);
         assert_eq!(recent.quoted(&key(), &quote(&bytes, 101, None)), None);
         assert_eq!(RecentDatagrams::default().quoted(&key(), &quote(&bytes, 100, None)), None);
