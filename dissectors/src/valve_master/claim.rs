@@ -22,6 +22,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'0', b'\n', b'\\', ..] if is_info(bytes) => Claim::Sure,
         [b'0', b'\n', b'\\', ..] | [b'0', b'\\', ..] => to_master,
         [b'0', b'\n', rest @ ..] if is_text(rest) => to_master,
+        [b'0', rest @ ..] if before_info(rest) > 0 && is_info(bytes) => to_master,
         [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => to_master,
         [b'b', b'\n'] | [b'b', b'\n', 0] => to_master,
         [b'q' | b'b', rest @ ..] if rest.len() < LONGEST_WEAK => to_master,
@@ -77,6 +78,16 @@ fn may_be_query(after_type: &[u8]) -> bool {
     let text = after_type.get(1..).unwrap_or_default();
     let length = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
     length <= 2 * LONGEST_SEED && text.iter().take(length).all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// The number of bytes between the type of an info string and its first backslash: one line feed, or what some servers
+/// have in its place.
+pub(super) fn before_info(after_type: &[u8]) -> usize {
+    match after_type {
+        [b'\r', b'\n', b'\\', ..] => 2,
+        [b'\r' | 0, b'\\', ..] | [b'\n', ..] => 1,
+        _ => 0,
+    }
 }
 
 /// Pairs that only this protocol's info strings have.

@@ -208,6 +208,7 @@ fn query<S: Sink>(
     let query = Query {
         key: (!payload.lost).then_some(summary.key.map(u32::to_ne_bytes)),
         filter: Query::hash(summary.region, summary.filter),
+        region: summary.region,
         seed: summary.seed,
         is_dialect: summary.xash3d,
     };
@@ -249,7 +250,7 @@ fn query<S: Sink>(
     } else {
         cx.shared.wanted.insert(ends, wanted, most);
     }
-    rules::asked(asked, seed, summary.seed_at, sink);
+    rules::asked(asked, seed, summary, sink);
 }
 
 /// Keeps the filter of the latest query of the flow if its reply can be compared with it.
@@ -280,8 +281,8 @@ fn listed<S: Sink>(
     let (ends, most) = ([payload.to, payload.from], cx.settings.limits.remembered);
     let wanted = cx.shared.wanted.get_mut(&ends, most).copied().unwrap_or_default();
     let WantedAddresses { one_each, only } = wanted.addresses;
-    if one_each {
-        rules::one_each(summary, sink);
+    if one_each && let Ok(twice) = cx.conversation.listing().0.repeated_host(summary, cx.budget) {
+        rules::one_each(summary, twice, sink);
     }
     if let Some(only) = only {
         rules::only_address(summary, only, sink);
@@ -429,13 +430,13 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
     let clock = cx.settings.clock(payload.time);
     let at = payload.whole();
     let (registration, requests) = cx.conversation.registration();
-    if registration.speaks() {
-        rules::after_quit(false, at, sink);
-        return;
-    }
     let mut take = |what| requests.take(requests.position(|asked| asked.what == what)?);
     if take(Asked::Info).is_some() {
         rules::challenge_answered(at, sink);
+    }
+    if registration.speaks() {
+        rules::after_quit(false, at, sink);
+        return;
     }
     let before = take(Asked::NewChallenge).filter(|asked| asked.is_overdue(clock));
     let claimed = registration.info(summary, payload.time, clock.timeout);

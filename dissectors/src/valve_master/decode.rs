@@ -2,7 +2,7 @@
 
 use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, TextPlace, decode};
 
-use super::claim::is_foreign_reply;
+use super::claim::{self, is_foreign_reply};
 use super::endpoint::{self, Endpoint};
 use super::filter::{self, FilterSummary, WantedAddresses};
 use super::info;
@@ -65,6 +65,8 @@ pub(super) struct QuerySummary<'a> {
     /// IP:Port, if it is one.
     pub(super) seed: Option<Endpoint>,
     pub(super) seed_at: Span,
+    pub(super) region_at: Span,
+    pub(super) filter_at: Span,
     pub(super) filter: &'a [u8],
     /// What the addresses of the reply must be.
     pub(super) addresses: WantedAddresses,
@@ -131,7 +133,7 @@ fn query_fields<'a, S: Sink>(
         return Ok(QueryLayout::NoRegion);
     }
     let region = r.u8(&f::REGION)?;
-    query.region = region.value;
+    (query.region, query.region_at) = (region.value, region.at);
     rules::region_known(region, r.sink);
     let start = r.at();
     let Some(length) = r.peek().iter().position(|&byte| byte == 0) else {
@@ -150,11 +152,13 @@ fn query_fields<'a, S: Sink>(
     let length = r.peek().iter().position(|&byte| byte == 0);
     let terminated = length.is_some();
     let length = length.unwrap_or(r.rest());
+    query.filter_at = Span::new(start, start + length);
     query.filter = bytes.get(start..start + length).unwrap_or_default();
     let filter = if length == 0 {
         if terminated {
             let place = TextPlace::at(r.here()).value();
             r.leaf(&f::FILTER, 1, place);
+            rules::filter_grammar(None, Span::new(start, start), r.sink);
         }
         FilterSummary { is_valid: true, ..FilterSummary::default() }
     } else {
@@ -239,14 +243,18 @@ fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> ReplySummary<'a> {
 }
 
 /// Xash3D's masters repeat the key of the query before the blocks: a mark, the key and a reserved
-/// byte, together as long as a block. If the query is not known, it is recognized by a loopback
-/// address that no other block shares.
+/// byte, together as long as a block. If the query is not known or has none, it is recognized by a
+/// loopback address that no host uses for itself, and no other block shares.
 fn repeated_key<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<bool, Cut> {
     let Some(&[mark, a, b, c, d, reserved]) = r.peek().first_chunk() else { return Ok(false) };
     let key = u32::from_le_bytes([a, b, c, d]);
     let there = match known.key {
-        Some(asked) => matches!(mark, 0x7F | 0xFF) && asked == Some(key),
-        None => mark == 0x7F && reserved == 0x08 && r.peek().get(BLOCK) != Some(&0x7F),
+        Some(Some(asked)) => matches!(mark, 0x7F | 0xFF) && asked == key,
+        Some(None) | None => {
+            let is_localhost = matches!([a, b, c], [0, 0, _] | [0, 1, 1]);
+            let is_alone = r.peek().get(BLOCK) != Some(&0x7F);
+            mark == 0x7F && reserved == 0x08 && !is_localhost && is_alone
+        }
     };
     if there {
         r.u8(&f::KEY_MARK)?;
@@ -347,8 +355,9 @@ fn challenge<'a, S: Sink>(
 /// "the game server then sends its challenge information".
 fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<InfoSummary, Cut> {
     r.u8(&f::TYPE)?;
-    let fed = r.peek().first() == Some(&b'\n');
-    if fed {
+    let before = claim::before_info(r.peek());
+    let fed = r.peek().get(..before) == Some(b"\n");
+    for _ in 0..before {
         r.u8(&f::LINE_FEED)?;
     }
     // Zeros after the last line feed do not belong to the last value.

@@ -32,6 +32,11 @@ pub(super) fn number(text: &[u8], digits: usize, most: u32) -> Option<u32> {
     u32::try_from(value).ok().filter(|&value| value <= most)
 }
 
+/// Whether a text is decimal digits, however many.
+pub(super) fn is_decimal(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(u8::is_ascii_digit)
+}
+
 /// Parses decimal digits that fit in 32 bits.
 pub(super) fn count(text: &[u8]) -> Option<u32> {
     number(text, 10, u32::MAX)

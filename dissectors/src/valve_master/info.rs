@@ -5,7 +5,7 @@ use crate::kit::Set;
 
 use crate::kit::{Pair, Pairs, Reader, Sink, Span};
 
-use super::endpoint::{count, number};
+use super::endpoint::{count, is_decimal, number};
 use super::fields as f;
 use super::info_keys::*;
 use super::rules;
@@ -159,9 +159,9 @@ fn values<S: Sink>(seen: &SeenKeys<'_>, sink: &mut S) {
         check(&rules::VM036, key, "0 or 1", |value| matches!(value, b"0" | b"1"));
     }
     for key in [PLAYERS, MAX, BOTS] {
-        check(&rules::VM036, key, "a decimal number", |value| count(value).is_some());
+        check(&rules::VM036, key, "a decimal number", is_decimal);
     }
-    check(&rules::VM037, PROTOCOL, "a number", |value| count(value).is_some());
+    check(&rules::VM037, PROTOCOL, "a number", is_decimal);
     check(&rules::VM037, REGION, "0 to 7 or 255", |value| {
         value == b"-1" || number(value, 3, 255).is_some_and(|code| region(code.into()).is_some())
     });

@@ -30,9 +30,16 @@ pub(super) enum QueryPosition {
         last: Option<Endpoint>,
         /// The list has ended.
         ended: bool,
-        /// Region and filter are the same as before.
-        same_filter: bool,
+        /// What differs from the listing's first query.
+        change: Option<Change>,
     },
+}
+
+/// What a query asks for that differs from the listing's first query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Region,
+    Filter,
 }
 
 /// How a reply relates to the queries before it.
@@ -68,7 +75,7 @@ pub(super) struct Listing {
     /// Replies that may still come to queries that no longer wait.
     pub(super) given_up: GivenUp,
     /// Region and filter of the listing's first query.
-    begun_with: Option<FilterHash>,
+    begun_with: Option<(u8, FilterHash)>,
     /// The last address of the latest reply.
     last: Option<Endpoint>,
     /// The latest reply had the end mark.
@@ -80,6 +87,8 @@ pub(super) struct Listing {
     /// The number of copies in a row that were taken for responses.
     copies: u8,
     handed: SentAddresses,
+    /// The hosts of these addresses, if the query asks for one server of each.
+    hosts: SentAddresses,
     /// The filter of the latest query, if a server's description of itself may contradict it.
     pub(super) filter: Option<Box<[u8]>>,
 }
@@ -93,7 +102,7 @@ impl Listing {
     /// One that begins with the query that waits, if there is one.
     pub(super) fn of(requests: &Exchanges<Asked>) -> Listing {
         let latest = first_query(requests);
-        let begun_with = latest.map(|(query, _)| query.filter);
+        let begun_with = latest.map(|(query, _)| (query.region, query.filter));
         Listing { latest, begun_with, ..Listing::default() }
     }
 
@@ -134,7 +143,7 @@ impl Listing {
         clock: Clock,
     ) -> QueryPosition {
         let Some((before, sent)) = self.latest.replace((query, mark)) else {
-            self.begun_with = Some(query.filter);
+            self.begun_with = Some((query.region, query.filter));
             return QueryPosition::First { elsewhere: false };
         };
         let pause = mark.time.since(sent.time);
@@ -157,16 +166,20 @@ impl Listing {
         }
         if query.seed == Some(ZERO) || query.seed.is_none() {
             let ended = self.ended;
-            self.begun_with = Some(query.filter);
+            self.begun_with = Some((query.region, query.filter));
             self.last = None;
             self.ended = false;
             // Pages of the previous listing are not copies in this one.
             self.replies = [0; LATEST];
-            self.handed.stale = true;
+            (self.handed.stale, self.hosts.stale) = (true, true);
             return QueryPosition::Anew { ended };
         }
-        let same_filter = self.begun_with == Some(query.filter);
-        QueryPosition::On { last: self.last, ended: self.ended, same_filter }
+        let change = match self.begun_with {
+            Some((region, _)) if region != query.region => Some(Change::Region),
+            Some((_, filter)) if filter == query.filter => None,
+            _ => Some(Change::Filter),
+        };
+        QueryPosition::On { last: self.last, ended: self.ended, change }
     }
 
     /// Adds a reply; `known`: it is complete. Returns how it relates to the queries.
@@ -249,16 +262,40 @@ impl Listing {
         reply: &ReplySummary<'_>,
         budget: &mut Budget,
     ) -> Result<Option<usize>, MaybeSentBefore> {
-        // One copy after a new query may come from the network, several come from the master.
-        let doubled = self.copies == 1 && !self.handed.stale;
-        if self.retried || doubled {
+        if self.is_doubled() {
             return Err(MaybeSentBefore);
         }
-        let repeated = self.handed.take(reply, budget);
+        let repeated = self.handed.take(reply, SentAddresses::key, budget);
         if reply.ended {
             self.handed.release(budget);
         }
         repeated
+    }
+
+    /// The same for the first block whose host was sent before, at whatever port; in the same page, if the page may have
+    /// been sent before.
+    pub(super) fn repeated_host(
+        &mut self,
+        reply: &ReplySummary<'_>,
+        budget: &mut Budget,
+    ) -> Result<Option<usize>, MaybeSentBefore> {
+        if self.is_doubled() {
+            let mut page = SentAddresses::default();
+            let repeated = page.take(reply, SentAddresses::host, budget);
+            page.release(budget);
+            return repeated;
+        }
+        let repeated = self.hosts.take(reply, SentAddresses::host, budget);
+        if reply.ended {
+            self.hosts.release(budget);
+        }
+        repeated
+    }
+
+    /// Whether the latest reply may be a second one to the same query. One copy after a new query may come from the
+    /// network, several come from the master.
+    fn is_doubled(&self) -> bool {
+        self.retried || self.copies == 1 && !self.handed.stale
     }
 
     /// The side whose listing is incomplete, and the last address that it received.
@@ -270,6 +307,7 @@ impl Listing {
     /// Frees memory.
     pub(super) fn release(&mut self, budget: &mut Budget) {
         self.handed.release(budget);
+        self.hosts.release(budget);
     }
 }
 
@@ -294,10 +332,11 @@ impl SentAddresses {
     /// The memory of an address: a map may be half empty.
     const COST: usize = 3 * size_of::<u64>();
 
-    /// Adds a reply's addresses. Returns the first repeated one.
+    /// Adds what `key` makes of a reply's addresses. Returns the first repeated one.
     fn take(
         &mut self,
         reply: &ReplySummary<'_>,
+        key: impl Fn(&SentAddresses, &[u8]) -> u64,
         budget: &mut Budget,
     ) -> Result<Option<usize>, MaybeSentBefore> {
         if self.stale {
@@ -307,7 +346,7 @@ impl SentAddresses {
         self.make_room(blocks.len(), budget)?;
         let mut repeated = None;
         for (at, block) in blocks.enumerate() {
-            if self.blocks.insert(self.key(block), ()).is_some() {
+            if self.blocks.insert(key(self, block), ()).is_some() {
                 repeated = repeated.or(Some(at));
             }
         }
@@ -339,6 +378,15 @@ impl SentAddresses {
         }
     }
 
+    /// An address without its port.
+    fn host(&self, block: &[u8]) -> u64 {
+        match *block {
+            [a, b, c, d, _, _] => u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]),
+            [ref host @ .., _, _] => self.blocks.hasher().hash_one(host),
+            _ => self.blocks.hasher().hash_one(block),
+        }
+    }
+
     fn release(&mut self, budget: &mut Budget) {
         budget.give(self.granted * SentAddresses::COST);
         *self = SentAddresses::default();
@@ -359,24 +407,24 @@ mod tests {
         };
         let mut budget = Budget::new(200 * SentAddresses::COST);
         let (mut first, mut second) = (SentAddresses::default(), SentAddresses::default());
-        assert_eq!(first.take(&page(0), &mut budget), Ok(None));
+        assert_eq!(first.take(&page(0), SentAddresses::key, &mut budget), Ok(None));
         assert!(first.blocks.capacity() * size_of::<u64>() <= budget.held());
         assert_eq!(
-            first.take(&page(0), &mut budget),
+            first.take(&page(0), SentAddresses::key, &mut budget),
             Err(MaybeSentBefore),
             "so many more do not fit"
         );
         assert_eq!((first.blocks.capacity(), budget.held()), (0, 0));
         // Memory that one frees is available to others.
-        assert_eq!(second.take(&page(80), &mut budget), Ok(None));
-        assert_eq!(first.take(&page(0), &mut budget), Err(MaybeSentBefore));
+        assert_eq!(second.take(&page(80), SentAddresses::key, &mut budget), Ok(None));
+        assert_eq!(first.take(&page(0), SentAddresses::key, &mut budget), Err(MaybeSentBefore));
         first.release(&mut budget);
         second.release(&mut budget);
         assert_eq!(budget.held(), 0);
         let mut budget = Budget::new(1 << 20);
-        assert_eq!(first.take(&page(0), &mut budget), Ok(None));
-        assert_eq!(first.take(&page(80), &mut budget), Ok(Some(0)));
-        assert_eq!(first.take(&page(120), &mut budget), Ok(Some(0)));
+        assert_eq!(first.take(&page(0), SentAddresses::key, &mut budget), Ok(None));
+        assert_eq!(first.take(&page(80), SentAddresses::key, &mut budget), Ok(Some(0)));
+        assert_eq!(first.take(&page(120), SentAddresses::key, &mut budget), Ok(Some(0)));
         assert_eq!(first.blocks.len(), 240);
     }
 }

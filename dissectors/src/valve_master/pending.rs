@@ -31,6 +31,8 @@ pub(super) struct Query {
     pub(super) key: Option<Option<[u8; 4]>>,
     /// Identifies region and filter.
     pub(super) filter: FilterHash,
+    /// The region alone.
+    pub(super) region: u8,
     /// The address after which it continues, if readable.
     pub(super) seed: Option<Endpoint>,
     /// It has a key that only Xash3D's clients send: a reply may have several packets.

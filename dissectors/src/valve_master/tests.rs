@@ -11,6 +11,7 @@ use super::ValveMaster;
 mod conversations;
 pub(super) mod document;
 mod robustness;
+mod verdicts;
 mod xash3d;
 
 pub(super) const CLIENT: &str = "10.0.0.1:50000";

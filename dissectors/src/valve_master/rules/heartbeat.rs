@@ -104,6 +104,9 @@ pub(in crate::valve_master) fn unchallenged<S: Sink>(
     sink.recalled(&VM042, false, evidence, mark, too_early);
 }
 
+/// In nanoseconds.
+const SECOND: i64 = 1_000_000_000;
+
 /// The part of a finding about a late join.
 pub(in crate::valve_master) const JOINS_LATE: &str = "joins again only after";
 
@@ -116,12 +119,14 @@ pub(in crate::valve_master) fn rejoined<S: Sink>(
 ) {
     let settings = &settings.protocols.valve_master;
     let usual = settings.heartbeat;
-    let off = u128::from(interval.abs_diff(usual)) * 100;
     let most = u128::from(usual.unsigned_abs()) * u128::from(settings.heartbeat_tolerance);
-    sink.checked(&VM044, off <= most, at, || {
+    let is_near = |interval: i64| u128::from(interval.abs_diff(usual)) * 100 <= most;
+    sink.checked(&VM044, is_near(interval), at, || {
         let joins = if interval > usual { JOINS_LATE } else { "joins again after" };
-        let [interval, usual] = [interval, usual].map(|nanoseconds| nanoseconds / 1_000_000_000);
-        format!("{joins} {interval} s, not after {usual} s")
+        let [seconds, usual] = [interval, usual].map(|nanoseconds| nanoseconds / SECOND);
+        // Not rounded to what is tolerated.
+        let seconds = seconds + i64::from(is_near(seconds * SECOND));
+        format!("{joins} {seconds} s, not after {usual} s")
     });
 }
 

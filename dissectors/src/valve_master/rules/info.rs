@@ -34,7 +34,9 @@ pub(in crate::valve_master) fn info_frame<S: Sink>(frame: InfoFrame, at: Span, s
     sink.checked(&VM032, frame.is_right(), at, || match frame {
         InfoFrame { fed: false, .. } => "30 is not followed by 0A".to_owned(),
         InfoFrame { closed: false, .. } => "no 0A ends the info string".to_owned(),
-        InfoFrame { after, .. } => format!("{after} zeros follow the last 0A"),
+        InfoFrame { after, .. } => {
+            format!("{} the last 0A", crate::kit::counted(after, "zero follows/zeros follow"))
+        }
     });
 }
 
@@ -64,7 +66,9 @@ pub(in crate::valve_master) fn info_grammar<S: Sink>(
 /// The bytes `at` a span of the payload, in a text that begins at `start`.
 fn piece(text: &[u8], at: Span, start: u32) -> String {
     let range = at.start.saturating_sub(start) as usize..at.end.saturating_sub(start) as usize;
-    text.get(range).unwrap_or_default().escape_ascii().to_string()
+    let parts = text.get(range).unwrap_or_default().split(|&byte| byte == b'\\');
+    let parts: Vec<_> = parts.map(|part| part.escape_ascii().to_string()).collect();
+    parts.join("\\")
 }
 
 rule! {

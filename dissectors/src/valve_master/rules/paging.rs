@@ -1,9 +1,10 @@
 //! Requesting a list page by page.
 
-use crate::kit::{Set, Sink, Span};
+use crate::kit::{Sink, Span};
 use crate::rule;
+use crate::valve_master::decode::QuerySummary;
 use crate::valve_master::endpoint::{Endpoint, ZERO, shown};
-use crate::valve_master::listing::QueryPosition;
+use crate::valve_master::listing::{Change, QueryPosition};
 use crate::valve_master::reply::ReplySummary;
 
 rule! {
@@ -56,9 +57,10 @@ rule! {
 pub(in crate::valve_master) fn asked<S: Sink>(
     asked: QueryPosition,
     seed: Endpoint,
-    at: Span,
+    query: &QuerySummary<'_>,
     sink: &mut S,
 ) {
+    let at = query.seed_at;
     match asked {
         QueryPosition::First { elsewhere: true } => sink.checked(&VM022, false, at, || {
             format!("the listing that stopped at {} is continued from another port", shown(seed))
@@ -78,14 +80,19 @@ pub(in crate::valve_master) fn asked<S: Sink>(
         QueryPosition::On { ended: true, .. } => sink.checked(&VM023, false, at, || {
             format!("the list has ended, and is asked for from {} on", shown(seed))
         }),
-        QueryPosition::On { last: Some(last), same_filter, .. } => {
+        QueryPosition::On { last: Some(last), change, .. } => {
             sink.checked(&VM021, seed == last, at, || {
                 format!("asks from {}; the reply before ends with {}", shown(seed), shown(last))
             });
             sink.checked(&VM022, true, at, String::new);
             sink.checked(&VM023, true, at, String::new);
-            sink.checked(&VM024, same_filter, at, || {
-                "region or filter is not the listing's first query's".to_owned()
+            let (what, at) = match change {
+                Some(Change::Region) => ("region", query.region_at),
+                Some(Change::Filter) => ("filter", query.filter_at),
+                None => ("", at),
+            };
+            sink.checked(&VM024, change.is_none(), at, || {
+                format!("the {what} is not the listing's first query's")
             });
         }
     }
@@ -140,19 +147,17 @@ rule! {
         wrong: listed!("31 FF '0.0.0.0:0' 00 '\\\\gameaddr\\\\10.0.0.9' 00") }
 }
 
-/// The query asks for one server of each address.
-pub(in crate::valve_master) fn one_each<S: Sink>(reply: &ReplySummary<'_>, sink: &mut S) {
-    let mut known = Set::default();
-    let blocks = reply.blocks.chunks_exact(reply.block.max(1)).enumerate();
-    let twice = blocks
-        .filter_map(|(at, block)| Some((at, block, block.get(..block.len().checked_sub(2)?)?)))
-        .find(|(_, _, address)| !known.insert(*address));
-    let at = twice.map_or(reply.at, |(at, ..)| reply.block_at(at).1);
+/// The query asks for one server of each address. `twice`: the first block of an address that came before in the listing.
+pub(in crate::valve_master) fn one_each<S: Sink>(
+    reply: &ReplySummary<'_>,
+    twice: Option<usize>,
+    sink: &mut S,
+) {
+    let (block, at) = twice.map_or((&[][..], reply.at), |at| reply.block_at(at));
     sink.checked(&VM015, twice.is_none(), at, || {
-        let again = twice.and_then(|(_, block, _)| block.try_into().ok()).map(shown);
+        let again = block.try_into().map(shown).unwrap_or_default();
         format!(
-            "one server for each address was asked for: {} is of an address that came before",
-            again.unwrap_or_default()
+            "one server for each address was asked for: {again} is of an address that came before"
         )
     });
 }

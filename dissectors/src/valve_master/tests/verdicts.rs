@@ -1,0 +1,170 @@
+//! What rules say of single messages and short exchanges.
+
+use super::*;
+
+const ALL: &str = "0.0.0.0:0";
+
+/// The findings of a rule about a datagram to a server's master, after a join and a challenge.
+fn of_info(code: &str, info: &str) -> Vec<String> {
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x01\0\0\0"),
+        (30, SERVER, MASTER, info.as_bytes()),
+    ];
+    let findings = converse(&steps, 9000).findings.into_iter();
+    findings.filter(|it| it.0 == code).map(|it| it.3).collect()
+}
+
+/// An info string with these pairs in place of its own ones.
+fn info(pairs: &[(&str, &str)]) -> String {
+    let usual = [
+        ("protocol", "47"),
+        ("challenge", "1"),
+        ("players", "0"),
+        ("max", "2"),
+        ("bots", "0"),
+        ("gamedir", "cstrike"),
+        ("map", "de_dust"),
+        ("type", "d"),
+        ("password", "0"),
+        ("os", "l"),
+        ("secure", "0"),
+        ("lan", "0"),
+        ("version", "1.1.2.5"),
+        ("region", "255"),
+        ("product", "cstrike"),
+    ];
+    let value = |key| pairs.iter().find(|it| it.0 == key).map(|it| it.1);
+    let text = usual.map(|(key, usual)| format!("\\{key}\\{}", value(key).unwrap_or(usual)));
+    format!("0\n{}\n", text.concat())
+}
+
+#[test]
+fn one_server_of_each_address_is_listed_on_all_pages() {
+    let filter = r"\collapse_addr_hash\1";
+    let list = |second: &str| {
+        let steps = [
+            (0, CLIENT, MASTER, &query(ALL, filter)[..]),
+            (20, MASTER, CLIENT, &reply(&["10.0.0.2:27015"], false)[..]),
+            (30, CLIENT, MASTER, &query("10.0.0.2:27015", filter)[..]),
+            (50, MASTER, CLIENT, &reply(&[second], true)[..]),
+        ];
+        converse(&steps, 9000)
+    };
+    let outcome = list("10.0.0.2:27016");
+    assert_eq!(outcome.failed(), ["VM015"]);
+    let expected = "one server for each address was asked for: 10.0.0.2:27016 is of an address that came before";
+    assert_eq!(outcome.detail("VM015"), expected);
+    assert_eq!(list("10.0.1.2:27015").passed("VM015"), 2);
+}
+
+#[test]
+fn a_page_that_comes_twice_repeats_no_address() {
+    let filter = r"\collapse_addr_hash\1";
+    let asked = query(ALL, filter);
+    let page = |servers: &[&str]| {
+        let steps = [
+            (0, CLIENT, MASTER, &asked[..]),
+            (1000, CLIENT, MASTER, &asked[..]),
+            (1020, MASTER, CLIENT, &reply(servers, true)[..]),
+            (1040, MASTER, CLIENT, &reply(servers, true)[..]),
+        ];
+        converse(&steps, 9000).failed().contains(&"VM015")
+    };
+    assert!(!page(&["10.0.0.2:27015"]));
+    assert!(page(&["10.0.0.2:27015", "10.0.0.2:27016"]));
+}
+
+#[test]
+fn what_changes_while_a_listing_is_paged_is_named() {
+    for (region, filter, detail, at) in [
+        (3, "", "the region is not the listing's first query's", 1..2),
+        (0xFF, r"\map\a", "the filter is not the listing's first query's", 17..23),
+    ] {
+        let mut next = query("10.0.0.2:27015", filter);
+        next[1] = region;
+        let mut lab = lab::Lab::<ValveMaster, _>::new();
+        lab.udp(0.0, CLIENT, MASTER, &query(ALL, ""));
+        lab.udp(0.02, MASTER, CLIENT, &reply(&["10.0.0.2:27015"], false));
+        lab.udp(0.03, CLIENT, MASTER, &next);
+        let finding = &lab.last().findings[0];
+        assert_eq!((finding.rule.code.to_string(), &finding.detail[..]), ("VM024".into(), detail));
+        assert_eq!(finding.span.start..finding.span.end, at);
+    }
+}
+
+#[test]
+fn an_empty_filter_is_valid() {
+    assert_eq!(converse(&[(0, CLIENT, MASTER, &query(ALL, ""))], 9000).passed("VM004"), 1);
+}
+
+#[test]
+fn an_info_string_is_quoted_as_it_was_sent() {
+    let twice = info(&[("product", r"cstrike\map\x")]);
+    assert_eq!(of_info("VM033", &twice), [r"a key occurs twice: \map\x"]);
+}
+
+#[test]
+fn other_bytes_than_a_line_feed_begin_no_right_info_string() {
+    for before in ["\r\n", "\r", "\0", ""] {
+        let sent = info(&[]).replacen('\n', before, 1);
+        assert_eq!(of_info("VM032", &sent), ["30 is not followed by 0A"], "{before:?}");
+        assert_eq!(of_info("VM033", &sent), [""; 0], "{before:?}");
+        assert_eq!(of_info("VM049", &sent), [""; 0], "{before:?}");
+    }
+    assert_eq!(of_info("VM032", &(info(&[]) + "\0")), ["1 zero follows the last 0A"]);
+}
+
+#[test]
+fn a_large_number_is_a_number() {
+    let sent = info(&[("max", "100000000000000000000")]);
+    assert_eq!(of_info("VM036", &sent), [""; 0]);
+    assert_eq!(of_info("VM036", &info(&[("max", "1e3")])), [r#"\max is "1e3", not a decimal number"#]);
+}
+
+#[test]
+fn a_heartbeat_that_is_barely_too_late_is_not_rounded_to_one_in_time() {
+    let sent = info(&[]);
+    let round = |at: i64| {
+        [
+            (at, SERVER, MASTER, &b"q"[..]),
+            (at + 20, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x01\0\0\0"),
+            (at + 30, SERVER, MASTER, sent.as_bytes()),
+        ]
+    };
+    for (second, detail) in [
+        (330_100, "joins again only after 331 s, not after 300 s"),
+        (269_900, "joins again after 269 s, not after 300 s"),
+    ] {
+        let steps = [round(0), round(second)].concat();
+        assert_eq!(converse(&steps, 400_000).detail("VM044"), detail);
+    }
+}
+
+#[test]
+fn a_challenge_is_answered_even_if_the_server_has_quit() {
+    let sent = info(&[("challenge", "5")]);
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (1000, SERVER, MASTER, b"b\n"),
+        (1010, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x05\0\0\0"),
+        (1020, SERVER, MASTER, sent.as_bytes()),
+    ];
+    let outcome = converse(&steps, 9000);
+    assert_eq!(outcome.failed(), ["VM052"]);
+    assert_eq!(outcome.passed("VM049"), 1);
+}
+
+#[test]
+fn a_reply_in_several_packets_shows_its_key_itself() {
+    let keyed = |server: &[u8]| {
+        [b"\xFF\xFF\xFF\xFFf\n\x7F\x78\x56\x34\x12\x08", server, b"\x69\x87"].concat()
+    };
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (20, MASTER, CLIENT, &keyed(&[10, 0, 0, 2])[..]),
+        (21, MASTER, CLIENT, &keyed(&[10, 0, 1, 2])[..]),
+    ];
+    let outcome = converse(&steps, 9000);
+    assert_eq!((outcome.failed(), outcome.noted()), (vec![], vec!["VM027"]));
+}
