@@ -42,8 +42,14 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'j', ..] if message == PING_RESPONSE => Claim::Sure,
         [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
-        _ => weak(false),
+        _ => weak(hint.to_port && is_old_query(message)),
     }
+}
+
+/// Whether this is a query in words, of the first servers of Half-Life.
+fn is_old_query(message: &[u8]) -> bool {
+    let word = message.strip_suffix(b"\0").unwrap_or(message);
+    matches!(word, b"details" | b"players" | b"rules" | b"ping")
 }
 
 /// Whether these are the first bytes of an info request, as in a capture with a small snaplen: more than any other text

@@ -11,7 +11,7 @@ use super::messages as m;
 use super::observation::{Observation, Occasion};
 use super::overdue::{expire, give_up};
 use super::pending::{Notes, PendingRequest, Query};
-use super::state::{Conversation, Known, UnmatchedList, between, issued};
+use super::state::{Conversation, Known, PlayerCount, UnmatchedList, between, issued};
 use super::values::values;
 use super::{A2s, rules};
 use crate::kit::{
@@ -259,7 +259,7 @@ fn list_due(
 /// Nanoseconds for which the number of an info is compared with those of lists.
 const COMPARED_WITHIN: i64 = 10_000_000_000;
 
-/// Compares the number of players in a list with that of the info before it.
+/// Compares the number of players in a list with that of the info before it, or after it, if there was none before.
 fn count_players<S: Sink>(
     cx: &mut Context<'_, A2s>,
     counted: Counted,
@@ -267,17 +267,23 @@ fn count_players<S: Sink>(
     sink: &mut S,
 ) {
     let (key, most) = (between(payload.to.ip(), payload.from), cx.settings.limits.remembered);
+    let before = cx.shared.counts.get_mut(&key, most).copied();
+    let before = before.filter(|&(_, time)| payload.time.since(time) <= COMPARED_WITHIN);
+    let (before, at) = (before.map(|(count, _)| count), message_byte_span(payload.bytes));
     match counted {
         Counted::Info { players, bots } => {
-            cx.shared.counts.insert(key, (players, bots, payload.time), most);
+            if let Some(PlayerCount::Listed(listed)) = before {
+                rules::counts_agree((players, bots), listed, at, sink);
+            }
+            let count = PlayerCount::Info { players, bots };
+            cx.shared.counts.insert(key, (count, payload.time), most);
         }
         Counted::List { listed, unnamed } => {
-            let at = message_byte_span(payload.bytes);
             rules::names_present(listed, unnamed, at, sink);
-            if let Some(&mut (players, bots, time)) = cx.shared.counts.get_mut(&key, most)
-                && payload.time.since(time) <= COMPARED_WITHIN
-            {
+            if let Some(PlayerCount::Info { players, bots }) = before {
                 rules::counts_agree((players, bots), listed, at, sink);
+            } else {
+                cx.shared.counts.insert(key, (PlayerCount::Listed(listed), payload.time), most);
             }
         }
     }

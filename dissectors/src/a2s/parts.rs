@@ -257,8 +257,7 @@ fn emit<S: Sink>(
     summary.kind
 }
 
-/// Checks the size first: if it is wrong, the checksum is wrong, too, and the following bytes may
-/// be the rest.
+/// Checks the size and the checksum. If the size is wrong, the following bytes may be the rest.
 fn check_inflated<S: Sink>(
     joined: &JoinedResponse,
     inflated: &[u8],
@@ -271,9 +270,11 @@ fn check_inflated<S: Sink>(
         return;
     };
     rules::bzip2_size(size, inflated.len(), more, sink);
-    if !more && inflated.len() as u64 == u64::from(size) {
-        let at = Span::new(0, inflated.len());
-        rules::bzip2_crc32(sum, crc32fast::hash(inflated), at, sink);
+    if more {
+        return;
+    }
+    rules::bzip2_crc32(sum, crc32fast::hash(inflated), Span::new(0, inflated.len()), sink);
+    if inflated.len() as u64 == u64::from(size) {
         rules::after_bzip2(after, sink);
     }
 }

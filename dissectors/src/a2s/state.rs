@@ -120,14 +120,21 @@ pub struct SharedState {
     pub(super) waiting: LatestRequests<RequestKind>,
     /// Pairs of hosts and servers that have responded to them: packets to these are for a server.
     pub(super) served: Recent,
-    /// The players and bots in the latest info of each server to a host, and when.
-    pub(super) counts: RecentMap<(Host, Socket), (u8, u8, Time)>,
+    /// How many players the latest info of each server to a host counts, or a list without an info before; and when.
+    pub(super) counts: RecentMap<(Host, Socket), (PlayerCount, Time)>,
     /// Which requests the game of each server answers, as it told a host.
     pub(super) games: RecentMap<(Host, Socket), Known>,
     /// Buffers for the next split response.
     pub(super) spare: BufferPool,
     /// The seed of the hashes that recognize copies.
     pub(super) seed: Seed,
+}
+
+/// How many players a server has, as it says.
+#[derive(Clone, Copy)]
+pub(super) enum PlayerCount {
+    Info { players: u8, bots: u8 },
+    Listed(u32),
 }
 
 /// A client and a server.

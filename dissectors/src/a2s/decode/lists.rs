@@ -31,13 +31,13 @@ pub(super) fn player_response<S: Sink>(
     if list.unnamed > 0 {
         r.leaf(&f::UNNAMED, 0, list.unnamed.into());
     }
-    let lost = known.lost && list.found < list.announced;
+    let lost = known.loses(&list);
     if lost {
         rules::players_lost(r.here(), r.sink);
         rules::player_indices(&list, lost, r.sink);
         rules::player_count(&list, lost, r.sink);
     }
-    if end_of_list(r, &list, known, cut_off, read)? && !lost {
+    if check_end(r, &list, known, cut_off, read.is_ok()) && !lost {
         rules::player_count(&list, lost, r.sink);
         let counted = Counted::List { listed: list.announced, unnamed: list.unnamed };
         summary.counted = (list.found == list.announced).then_some(counted);
@@ -45,24 +45,25 @@ pub(super) fn player_response<S: Sink>(
     if !lost {
         rules::player_indices(&list, lost, r.sink);
     }
+    read?;
     if !r.is_empty() && shape == TheShipPlace::After && r.rest() == 8 * list.announced as usize {
         ship_players(r)?;
     }
     Ok(())
 }
 
-/// Checks the end of a list. Returns whether its count is still to be checked.
-fn end_of_list<S: Sink>(
+/// Checks the end of a list; `is_read`: its last entry is whole. Returns whether its count is still to be checked.
+fn check_end<S: Sink>(
     r: &mut Reader<'_, S>,
     list: &rules::ListCount,
     known: DecodeContext,
     cut_off: bool,
-    read: Result<(), Cut>,
-) -> Result<bool, Cut> {
-    if !known.split && (cut_off || read.is_ok()) {
+    is_read: bool,
+) -> bool {
+    if !known.split && (cut_off || is_read) {
         rules::cut_off_list(cut_off, list, r.at() + r.rest(), r.sink);
     }
-    read.map(|()| !cut_off)
+    !cut_off
 }
 
 fn players<S: Sink>(
@@ -116,16 +117,16 @@ pub(super) fn rules_response<S: Sink>(
     let read = rule_pairs(r, &mut list, &mut names);
     r.close();
     rules::utf8_rules(&list, r.sink);
-    let lost = known.lost && list.found < list.announced;
+    let lost = known.loses(&list);
     if lost {
         rules::rules_lost(r.here(), r.sink);
         rules::rules_count(&list, lost, r.sink);
     }
     rules::rule_names(&names.repeated(), lost, announced.at, r.sink);
-    if end_of_list(r, &list, known, cut_off, read)? && !lost {
+    if check_end(r, &list, known, cut_off, read.is_ok()) && !lost {
         rules::rules_count(&list, lost, r.sink);
     }
-    Ok(())
+    read
 }
 
 fn rule_pairs<'a, S: Sink>(

@@ -67,6 +67,14 @@ pub(in crate::a2s) struct DecodeContext {
     pub(in crate::a2s) unasked: bool,
 }
 
+impl DecodeContext {
+    /// Whether the recording lost entries of a list: if the list is split, they may be missing between others, whatever
+    /// their number.
+    fn loses(&self, list: &rules::ListCount) -> bool {
+        self.lost && (self.split || list.found < list.announced)
+    }
+}
+
 /// The properties of a message that the conversation needs.
 #[derive(Clone, Copy)]
 pub(in crate::a2s) struct MessageSummary {

@@ -47,9 +47,9 @@ impl ListCount {
 }
 
 rule! {
-    /// The list is cut inside an entry or between two, and nothing in it tells a reader that more would follow.
+    /// The list is cut inside an entry, and nothing in it tells a reader that more would follow.
     pub A2S008 "cut-off-list" { severity: Warning, who: Server, needs: Message,
-        asks: "a player or rules list is not cut off at the size of a datagram (about 1260 bytes is the documented behaviour of Team Fortress 2; 1200, 1248, 1400 and 1460 are other limits; reported instead of A2S004, A2S007, A2S030, A2S033)",
+        asks: "a player or rules list does not end inside an entry at the size of a datagram (about 1260 bytes is the documented behaviour of Team Fortress 2; 1200, 1248, 1400 and 1460 are other limits; reported instead of A2S004, A2S007, A2S030, A2S033)",
         cite: [("Protocol", "TF2 currently does not split replies, expect A2S_PLAYER and A2S_RULES to be simply cut off after 1260 bytes.")],
         right: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'x'*1240 00 'sv_ch'") }
@@ -82,7 +82,7 @@ rule! {
 
 /// `lost`: the recording lost the entries after those that were read.
 pub(in crate::a2s) fn player_count<S: Sink>(list: &ListCount, lost: bool, sink: &mut S) {
-    sink.checked(&A2S030, list.found == list.announced, list.at, || {
+    sink.checked(&A2S030, !lost && list.found == list.announced, list.at, || {
         if lost {
             return LOST.to_owned();
         }
@@ -147,7 +147,7 @@ rule! {
     /// Browsers show one number in their lists and the other beside the names: a server that
     /// inflates one of them draws players to empty places.
     pub A2S066 "counts-agree" { severity: Note, who: Server, needs: Interval,
-        asks: "Num Players differs from Players of an info up to 10 s before by 3 at most, bots in or out, and most entries have a name (not judged of a list that was cut off)",
+        asks: "Num Players differs from Players of an info up to 10 s before or after by 3 at most, bots in or out, and most entries have a name (not judged of a list that was cut off)",
         cite: [("A2S_INFO, Response format", "Number of players on the server."),
                ("A2S_PLAYER, Response format", "The number of players reported in this response")],
         right: concat!(info_answered!("49 11 'a' 00 'm' 00 'f' 00 'g' 00 0A00 01 10 00 64 6C 00 01 '1' 00"), "\n1.00 c > s  FFFFFFFF 55 FFFFFFFF\n1.02 s > c  FFFFFFFF 41 4BA1D522\n1.03 c > s  FFFFFFFF 55 4BA1D522\n1.05 s > c  FFFFFFFF 44 01 00 'Ann' 00 05000000 0000A041"),
@@ -190,7 +190,7 @@ rule! {
 
 /// `lost`: the recording lost the rules after those that were read.
 pub(in crate::a2s) fn rules_count<S: Sink>(list: &ListCount, lost: bool, sink: &mut S) {
-    sink.checked(&A2S033, list.found == list.announced, list.at, || {
+    sink.checked(&A2S033, !lost && list.found == list.announced, list.at, || {
         if lost {
             return LOST.to_owned();
         }

@@ -403,6 +403,18 @@ fn own_messages_are_claimed() {
     }
 }
 
+#[test]
+fn a_query_in_words_needs_the_port() {
+    let to_port = Hint { to_port: true, ..Hint::default() };
+    for (text, expected) in
+        [("'details' 00", Claim::Weak), ("'ping'", Claim::Weak), ("'getchallenge' 00", Claim::No)]
+    {
+        let bytes = bytes(&format!("FFFFFFFF {text}"));
+        assert_eq!(A2s::claim(&bytes, to_port), expected, "{text}");
+        assert_eq!(A2s::claim(&bytes, Hint::default()), Claim::No, "{text}");
+    }
+}
+
 /// A message that does not end with its fields, or has a wrong count, may be from any game.
 #[test]
 fn a_response_is_certain_only_if_complete() {

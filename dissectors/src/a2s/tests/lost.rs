@@ -69,3 +69,17 @@ fn whole_entries_are_judged() {
     let rules = b"\xFF\xFF\xFF\xFFE\x05\0a\0\0b\0\0a\0\0a\0\0b\0\0".as_slice();
     assert_eq!(checked(rules, rules.len())(&A2S034), [0, 2, 0], "each name that occurs again");
 }
+
+/// Of a list in several packets, the recording may have lost entries between others.
+#[test]
+fn a_split_list_with_a_hole_may_have_other_rules_than_are_there() {
+    let bytes = b"\xFF\xFF\xFF\xFFE\x02\0rule0\0v\0rule1\0v\0".as_slice();
+    let mut results = RuleResults::default();
+    results.evidence(Evidence { lost: true, ..Evidence::default() });
+    let known = DecodeContext { lost: true, split: true, ..DecodeContext::default() };
+    decode::message(bytes, known, &mut results);
+    for (rule, passed) in [(&A2S005, 2), (&A2S033, 0), (&A2S034, 0)] {
+        let counts = results.counts(rule);
+        assert_eq!([counts.passed, counts.failed, counts.inconclusive], [passed, 0, 1], "{rule:?}");
+    }
+}

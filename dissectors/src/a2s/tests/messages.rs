@@ -312,19 +312,26 @@ fn names_of_many_rules_are_compared() {
 #[test]
 fn a_list_cut_off_at_about_1260_bytes_is_one_fault() {
     let long = "FFFFFFFF 45 le16:9 'motd' 00 'x'*1200 00";
-    for rest in ["'name' 00 'x'*30", "'x'*36", "'name' 00 'x'*25 00", "'n' 00 80"] {
-        let list = rules(&format!("{long} {rest}"));
-        let codes = list.codes();
-        let long_enough = bytes(&format!("{long} {rest}")).len() >= 1240;
-        if long_enough {
-            assert_eq!(codes, ["A2S008"], "{rest}");
-        } else {
-            assert_eq!(codes, ["A2S004"], "{rest}");
-        }
+    for rest in ["'name' 00 'x'*30", "'x'*36"] {
+        assert_eq!(rules(&format!("{long} {rest}")).codes(), ["A2S008"], "{rest}");
     }
+    // Neither a shorter list nor one of whole entries was cut off there.
+    assert_eq!(rules(&format!("{long} 'n' 00 80")).codes(), ["A2S004", "A2S033"]);
+    assert_eq!(rules(&format!("{long} 'name' 00 'x'*25 00")).codes(), ["A2S033"]);
     let names = "01 'abcdefghij' 00 00000000 f32:1 ".repeat(62);
-    let cut = players(&format!("FFFFFFFF 44 FF {names}"));
-    assert!(cut.codes().contains(&"A2S008".into()) && !cut.codes().contains(&"A2S030".into()));
+    for (rest, expected) in [("", "A2S030"), ("01 'ab'", "A2S008")] {
+        let codes = players(&format!("FFFFFFFF 44 FF {names} {rest}")).codes();
+        let of_end = ["A2S004", "A2S007", "A2S008", "A2S030"].map(String::from);
+        let of_end: Vec<_> = codes.iter().filter(|code| of_end.contains(code)).collect();
+        assert_eq!(of_end, [expected], "{rest}");
+    }
+}
+
+#[test]
+fn a_list_that_ends_inside_an_entry_has_too_few() {
+    let short = players("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5 01 'Bob' 00 0300");
+    assert_eq!(short.codes(), ["A2S030", "A2S007"]);
+    assert_eq!(short.findings[0].detail, "Num Players says 2, the packet holds 1 entry");
 }
 
 #[test]

@@ -241,3 +241,24 @@ fn a_copy_of_an_earlier_response_is_not_wrong_for_a_pending_request() {
     assert_eq!(exchange(&said(&[U1, A, U, D, U1, D])), found("A2S023", 6));
     assert_eq!(exchange(&said(&[U1, U1, D, D])), [found("A2S023", 3), found("A2S023", 4)].concat());
 }
+
+/// Players of info and the list agree, whichever comes first.
+#[test]
+fn a_list_is_compared_with_the_info_around_it() {
+    let info = bytes("FFFFFFFF 49 11 'a' 00 'm' 00 'f' 00 'g' 00 0A00 14 20 00 64 6C 00 01 '1' 00");
+    let list = bytes("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5");
+    for (messages, failed) in [
+        (vec![(0.0, &info), (1.0, &list)], 1),
+        (vec![(0.0, &list), (1.0, &info)], 1),
+        (vec![(0.0, &list), (11.0, &info)], 0),
+        // A list before which there is an info is not compared again.
+        (vec![(0.0, &info), (1.0, &list), (2.0, &info)], 1),
+    ] {
+        let mut lab = Lab::new();
+        for &(time, message) in &messages {
+            lab.s(time, message);
+        }
+        lab.end(20.0);
+        assert_eq!(lab.counts(&rules::A2S066).failed, failed, "{messages:?}");
+    }
+}

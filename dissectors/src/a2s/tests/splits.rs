@@ -502,6 +502,8 @@ fn a_wrong_size_a_wrong_sum_and_no_bzip2_at_all() {
     }
     let lab = one(&announced(size, !sum, &data));
     assert_eq!(reported(&lab)[0].codes(), ["(A2S051)", "A2S048"]);
+    let lab = one(&announced(size + 1, !sum, &data));
+    assert_eq!(reported(&lab)[0].codes(), ["(A2S051)", "A2S047", "A2S048"]);
     let lab = one(&announced(size, sum, &[&data[..], b"after"].concat()));
     assert_eq!(reported(&lab)[0].codes(), ["(A2S051)", "A2S006"]);
     for cut in [0, 3, 4, 10, data.len() - 1] {

@@ -119,7 +119,10 @@ fn other_bytes_than_a_line_feed_begin_no_right_info_string() {
 fn a_large_number_is_a_number() {
     let sent = info(&[("max", "100000000000000000000")]);
     assert_eq!(of_info("VM036", &sent), [""; 0]);
-    assert_eq!(of_info("VM036", &info(&[("max", "1e3")])), [r#"\max is "1e3", not a decimal number"#]);
+    assert_eq!(
+        of_info("VM036", &info(&[("max", "1e3")])),
+        [r#"\max is "1e3", not a decimal number"#]
+    );
 }
 
 #[test]
