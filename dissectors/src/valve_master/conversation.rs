@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::kit::{
     Clock, Context, CrossFlowEvent, Evidence, Exchanges, ListRules, Mark, NewFor, Payload,
-    Protocol, Recent, RecentMap, Request, ResponseDue, Sending, Sink, Span, Time, is_private,
+    Protocol, Recent, RecentMap, Request, RequestFlags, ResponseDue, Sending, Sink, Span, Time,
+    is_private,
 };
 
 use super::ValveMaster;
@@ -220,8 +221,9 @@ fn query<S: Sink>(
         let (listing, requests) = cx.conversation.listing();
         listing.ask(query, mark, requests, clock)
     };
-    let is_due = summary.is_valid && !payload.lost;
-    let sending = wait(cx, Request::new(Asked::List(query), mark, is_due), sink);
+    let mut request = Request::new(Asked::List(query), mark, summary.is_valid || payload.lost);
+    request.flags.set(RequestFlags::LOST, payload.lost);
+    let sending = wait(cx, request, sink);
     sink.sent(sending);
     keep_filter(cx, summary, payload);
 
@@ -249,6 +251,9 @@ fn query<S: Sink>(
         cx.shared.wanted.remove(&ends);
     } else {
         cx.shared.wanted.insert(ends, wanted, most);
+    }
+    if matches!(asked, QueryPosition::On { last: None, lost: true, .. }) {
+        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
     rules::asked(asked, seed, summary, sink);
 }

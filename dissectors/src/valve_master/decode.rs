@@ -5,7 +5,7 @@ use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, TextPlace, decode};
 use super::claim::{self, is_foreign_reply};
 use super::endpoint::{self, Endpoint};
 use super::filter::{self, FilterSummary, WantedAddresses};
-use super::info;
+use super::info::{self, InfoEnd};
 use super::info_keys::{Engine, InfoSummary, region as region_name};
 use super::reply::{BLOCK, ReplySummary};
 use super::rules::{self, Blocks, InfoFrame, QueryLayout};
@@ -90,9 +90,9 @@ pub(super) fn message<'a, S: Sink>(
     decode(bytes, &ENDINGS, sink, |r| {
         summary = match bytes {
             _ if is_foreign_reply(bytes) => MessageSummary::Reply(foreign_reply(r)),
-            [b'1', ..] => MessageSummary::Query(query(r, bytes)?),
+            [b'1', ..] => MessageSummary::Query(query(r, bytes, known.lost)?),
             [b'q', ..] => join(r)?,
-            [b'0', ..] => MessageSummary::Info(challenge_response(r)?),
+            [b'0', ..] => MessageSummary::Info(challenge_response(r, known.lost)?),
             [b'b', ..] => quit(r)?,
             [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => MessageSummary::Reply(reply(r, bytes, known)?),
             [0xFF, 0xFF, 0xFF, 0xFF, b's', ..] => challenge(r, known)?,
@@ -108,10 +108,14 @@ pub(super) fn message<'a, S: Sink>(
 }
 
 /// "Send the following UDP query to a master server".
-fn query<'a, S: Sink>(r: &mut Reader<'_, S>, bytes: &'a [u8]) -> Result<QuerySummary<'a>, Cut> {
+fn query<'a, S: Sink>(
+    r: &mut Reader<'_, S>,
+    bytes: &'a [u8],
+    lost: bool,
+) -> Result<QuerySummary<'a>, Cut> {
     let mut query = QuerySummary::default();
     r.u8(&f::TYPE)?;
-    let layout = query_fields(r, bytes, &mut query)?;
+    let layout = query_fields(r, bytes, lost, &mut query)?;
     let rest = Span::new(r.at(), bytes.len());
     let layout = if layout == QueryLayout::Right && !rest.is_empty() {
         QueryLayout::Trailing
@@ -127,6 +131,7 @@ fn query<'a, S: Sink>(r: &mut Reader<'_, S>, bytes: &'a [u8]) -> Result<QuerySum
 fn query_fields<'a, S: Sink>(
     r: &mut Reader<'_, S>,
     bytes: &'a [u8],
+    lost: bool,
     query: &mut QuerySummary<'a>,
 ) -> Result<QueryLayout, Cut> {
     if r.is_empty() {
@@ -159,10 +164,12 @@ fn query_fields<'a, S: Sink>(
             let place = TextPlace::at(r.here()).value();
             r.leaf(&f::FILTER, 1, place);
             rules::filter_grammar(None, Span::new(start, start), r.sink);
+        } else if lost {
+            rules::filter_lost(r.here(), r.sink);
         }
         FilterSummary { is_valid: true, ..FilterSummary::default() }
     } else {
-        filter::read(r, length, terminated)
+        filter::read(r, length, terminated, lost)
     };
     if filter.xash3d {
         r.leaf(&f::DIALECT, 0, f::XASH3D);
@@ -353,7 +360,7 @@ fn challenge<'a, S: Sink>(
 }
 
 /// "the game server then sends its challenge information".
-fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<InfoSummary, Cut> {
+fn challenge_response<S: Sink>(r: &mut Reader<'_, S>, lost: bool) -> Result<InfoSummary, Cut> {
     r.u8(&f::TYPE)?;
     let before = claim::before_info(r.peek());
     let fed = r.peek().get(..before) == Some(b"\n");
@@ -365,7 +372,12 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<InfoSummary, Cut
     let zeros = text.iter().rev().take_while(|&&byte| byte == 0).count();
     let closed = text.len().checked_sub(zeros + 1).filter(|&last| text.get(last) == Some(&b'\n'));
     let frame = InfoFrame { fed, closed: closed.is_some(), after: closed.map_or(0, |_| zeros) };
-    let mut info = info::read(r, closed.unwrap_or(text.len()), closed.is_some());
+    let end = match closed {
+        Some(_) => InfoEnd::Closed,
+        None if lost => InfoEnd::Lost,
+        None => InfoEnd::Open,
+    };
+    let mut info = info::read(r, closed.unwrap_or(text.len()), end);
     if closed.is_some() {
         r.u8(&f::LINE_FEED)?;
     }

@@ -40,22 +40,29 @@ struct Fault {
     what: String,
 }
 
-/// Reads the filter in the next `length` bytes, and the zero after it, if any.
+/// Reads the filter in the next `length` bytes, and the zero after it, if any. `lost`: the recording lost the end of the
+/// query.
 pub(super) fn read<S: Sink>(
     r: &mut Reader<'_, S>,
     length: usize,
     terminated: bool,
+    lost: bool,
 ) -> FilterSummary {
     let at = Span::new(r.at(), r.at() + length);
     let mut read = FilterSummary::default();
     r.open_text(&f::FILTER, length);
+    // What is cut off after them changes nothing about whole conditions.
+    r.sink.whole_elements(lost);
     let fault = conditions(r, length, terminated, &mut read);
+    r.sink.whole_elements(false);
     if terminated {
         r.leaf(&f::TERMINATOR, 1, 0);
     }
     r.close();
     read.is_valid = fault.is_none();
-    if terminated || read.is_valid {
+    if lost && !terminated {
+        rules::filter_lost(at, r.sink);
+    } else if terminated || read.is_valid {
         let at = fault.as_ref().map_or(at, |fault| fault.at);
         rules::filter_grammar(fault.map(|fault| fault.what), at, r.sink);
     }

@@ -10,9 +10,19 @@ use super::fields as f;
 use super::info_keys::*;
 use super::rules;
 
-/// Reads the info string in the next `length` bytes. `closed`: it has its end, so that missing keys
-/// were not just cut off.
-pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) -> InfoSummary {
+/// How an info string ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InfoEnd {
+    /// With a line feed, so that missing keys were not just cut off.
+    Closed,
+    /// Without one.
+    Open,
+    /// The recording lost it.
+    Lost,
+}
+
+/// Reads the info string in the next `length` bytes.
+pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, end: InfoEnd) -> InfoSummary {
     let at = Span::new(r.at(), r.at() + length);
     let text = r.peek().get(..length).unwrap_or_default();
     let mut seen = SeenKeys::default();
@@ -32,7 +42,12 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) 
     let missing =
         || KEYS.iter().take(GAMETYPE).zip(&seen.values).filter(|(_, seen)| seen.is_none());
     let complete = missing().next().is_none();
-    if !(closed || complete && seen.fault.is_none()) {
+    if end == InfoEnd::Lost {
+        rules::info_lost(at, r.sink);
+        check_whole_pairs(seen, text, at, r.sink);
+        return info;
+    }
+    if end == InfoEnd::Open && !(complete && seen.fault.is_none()) {
         return info;
     }
     let (wrong, wrong_at) = seen.fault.map_or((None, at), |(what, at)| (Some(what), at));
@@ -45,6 +60,24 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) 
     rules::info_order(seen.order.stray, at, text, r.sink);
     values(&seen, r.sink);
     info
+}
+
+/// Checks the pairs of an info string whose end the recording lost, without the last one, which may be cut.
+fn check_whole_pairs<S: Sink>(mut seen: SeenKeys<'_>, text: &[u8], at: Span, sink: &mut S) {
+    let is_cut = |pair: &Span| pair.end >= at.end;
+    sink.whole_elements(true);
+    if let Some((wrong, wrong_at)) = seen.fault.filter(|(_, at)| !is_cut(at)) {
+        rules::info_grammar(Some(wrong), wrong_at, text, at.start, sink);
+    } else {
+        if let Some(stray) = seen.order.stray.filter(|at| !is_cut(at)) {
+            rules::info_order(Some(stray), at, text, sink);
+        }
+        for value in &mut seen.values {
+            value.take_if(|(_, at)| is_cut(at));
+        }
+        values(&seen, sink);
+    }
+    sink.whole_elements(false);
 }
 
 /// A 32-bit int in decimal digits, signed or unsigned.

@@ -32,6 +32,8 @@ pub(super) enum QueryPosition {
         ended: bool,
         /// What differs from the listing's first query.
         change: Option<Change>,
+        /// The recording lost the end of the previous reply.
+        lost: bool,
     },
 }
 
@@ -80,6 +82,8 @@ pub(super) struct Listing {
     last: Option<Endpoint>,
     /// The latest reply had the end mark.
     ended: bool,
+    /// The recording lost the end of the latest reply.
+    lost: bool,
     /// The time of the latest reply.
     replied: Option<Time>,
     /// Hashes of the latest replies, the latest last.
@@ -179,7 +183,7 @@ impl Listing {
             Some((_, filter)) if filter == query.filter => None,
             _ => Some(Change::Filter),
         };
-        QueryPosition::On { last: self.last, ended: self.ended, change }
+        QueryPosition::On { last: self.last, ended: self.ended, change, lost: self.lost }
     }
 
     /// Adds a reply; `known`: it is complete. Returns how it relates to the queries.
@@ -203,6 +207,7 @@ impl Listing {
         let known = known && answers != ReplyMatch::Again && !other_waits;
         self.last = if known { reply.last() } else { None };
         self.ended = known && reply.ended;
+        self.lost = payload.lost;
         self.replied = Some(payload.time);
         self.copies = if copy { self.copies.saturating_add(1) } else { 0 };
         answers

@@ -136,6 +136,15 @@ pub(in crate::valve_master) fn info_value<S: Sink>(
     });
 }
 
+/// Pairs that the recording lost count as one, because their number is unknown.
+pub(in crate::valve_master) fn info_lost<S: Sink>(at: Span, sink: &mut S) {
+    for rule in [&VM033, &VM034, &VM035, &VM036, &VM037] {
+        sink.checked(rule, false, at, || {
+            "the capture does not hold the rest of the info string".to_owned()
+        });
+    }
+}
+
 rule! {
     /// Browsers filter by these, too.
     pub VM037 "info-domains" { severity: Warning, who: Server, needs: Message,

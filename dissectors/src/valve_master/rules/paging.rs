@@ -68,6 +68,13 @@ pub(in crate::valve_master) fn asked<S: Sink>(
         QueryPosition::First { elsewhere: false } => sink.checked(&VM020, seed == ZERO, at, || {
             format!("the first query on this socket asks from {}", shown(seed))
         }),
+        QueryPosition::On { last: None, ended: false, lost: true, .. } => {
+            for rule in [&VM021, &VM023] {
+                sink.checked(rule, false, at, || {
+                    "the capture does not hold the end of the reply before".to_owned()
+                });
+            }
+        }
         // During the silence, NAT may have given the port to another client.
         QueryPosition::Resumed
         | QueryPosition::Again

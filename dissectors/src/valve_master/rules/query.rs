@@ -100,6 +100,15 @@ pub(in crate::valve_master) fn filter_grammar<S: Sink>(
     sink.checked(&VM004, wrong.is_none(), at, || wrong.unwrap_or_default());
 }
 
+/// Conditions that the recording lost count as one, because their number is unknown.
+pub(in crate::valve_master) fn filter_lost<S: Sink>(at: Span, sink: &mut S) {
+    for rule in [&VM004, &VM005, &VM006] {
+        sink.checked(rule, false, at, || {
+            "the capture does not hold the rest of the filter".to_owned()
+        });
+    }
+}
+
 rule! {
     /// Masters ignore unknown conditions: the client gets more servers than it requested.
     pub VM005 "filter-key-known" { severity: Warning, who: Client, needs: Message,

@@ -171,3 +171,50 @@ fn a_reply_in_several_packets_shows_its_key_itself() {
     let outcome = converse(&steps, 9000);
     assert_eq!((outcome.failed(), outcome.noted()), (vec![], vec!["VM027"]));
 }
+
+/// The numbers of results of rules in a conversation of which the recording cut one datagram: passed, failed and
+/// inconclusive.
+fn cut(steps: &[(&str, &str, &[u8], bool)], codes: &[&str]) -> Vec<[u64; 3]> {
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    for (second, &(from, to, bytes, lost)) in (0..).zip(steps) {
+        lab.datagram(f64::from(second) * 0.01, from, to, bytes, lost);
+    }
+    lab.end(9.0);
+    let counts = codes.iter().map(|code| {
+        let rule = super::super::rules::ALL.iter().find(|rule| rule.code.to_string() == **code);
+        let counts = lab.counts(rule.expect("the rule is in the list"));
+        [counts.passed, counts.failed, counts.inconclusive]
+    });
+    counts.collect()
+}
+
+#[test]
+fn what_is_whole_in_a_cut_message_is_judged_and_the_rest_is_inconclusive() {
+    let sent = info(&[("players", "none")]);
+    let end = sent.find(r"\max\2").unwrap() + 5;
+    let steps = [
+        (SERVER, MASTER, &b"q"[..], false),
+        (MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x01\0\0\0", false),
+        (SERVER, MASTER, &sent.as_bytes()[..end], true),
+    ];
+    let counts = cut(&steps, &["VM033", "VM034", "VM035", "VM036", "VM037", "VM040"]);
+    assert_eq!(counts, [[0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0]]);
+    let asked = query(ALL, r"\gamedir\cstrike\dedicated\0\map\de_dust");
+    let steps = [
+        (CLIENT, MASTER, &asked[..asked.len() - 4], true),
+        (MASTER, CLIENT, &reply(&["10.0.0.2:27015"], true), false),
+    ];
+    let counts = cut(&steps, &["VM004", "VM005", "VM006", "VM026"]);
+    assert_eq!(counts, [[0, 0, 1], [2, 0, 1], [1, 1, 1], [1, 0, 0]]);
+}
+
+#[test]
+fn after_a_cut_reply_the_seed_is_inconclusive() {
+    let page = reply(&["10.0.0.2:27015", "10.0.1.2:27015"], false);
+    let steps = [
+        (CLIENT, MASTER, &query(ALL, "")[..], false),
+        (MASTER, CLIENT, &page[..14], true),
+        (CLIENT, MASTER, &query("10.0.1.2:27015", ""), false),
+    ];
+    assert_eq!(cut(&steps, &["VM021", "VM023"]), [[0, 0, 1]; 2]);
+}
