@@ -53,7 +53,7 @@ struct UnheardResults {
 }
 
 /// Requests that were not answered.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct UnansweredRequests {
     requests: u64,
     /// The number of them with an ICMP error.
@@ -66,10 +66,8 @@ struct UnansweredRequests {
     lossy: bool,
     /// The server sent other packets to one of the clients.
     heard: bool,
-    /// All of them come from one host.
-    of_one_client: bool,
-    /// Time of the first one.
-    first: Time,
+    /// The hosts that sent them, up to one more than [`Requests::CLIENTS`], each with the time of its first one.
+    clients: Vec<(IpAddr, Time)>,
     /// The latest one, with sender, receiver and protocol.
     mark: Mark,
     client: SocketAddr,
@@ -120,6 +118,8 @@ pub struct RequestReview {
 impl Requests {
     /// Maximum number of servers.
     const MOST: usize = 1 << 16;
+    /// Maximum number of clients of a port that is no server: so many do not look for one in the same place.
+    const CLIENTS: usize = 8;
 
     /// Empty, with this maximum number of servers.
     pub fn new(most: usize) -> Requests {
@@ -177,8 +177,7 @@ impl Requests {
             settled: u64::from(evidence.refused || evidence.waited),
             heard: evidence.asked_party_seen,
             lossy: evidence.lossy || evidence.lost || flow_context.flow.lossy,
-            of_one_client: true,
-            first: mark.time,
+            clients: vec![(client.ip(), mark.time)],
             mark: *mark,
             client,
             server,
@@ -289,12 +288,11 @@ impl Requests {
             let is_proven = silence.is_proven(is_heard, complete, lossy);
             any_is_proven |= is_proven;
             review.unanswered.push(silence.broken(&NET014, is_proven, 1));
-            all = Some(all.map_or(*silence, |all| all.and(&silence)));
+            all = Some(all.map_or_else(|| *silence.clone(), |all| all.and(&silence)));
         }
         if let Some(all) = all.filter(|_| review.answering.is_empty()) {
             // One proven missing response shows that responses would be in the recording.
-            let is_proven = any_is_proven
-                && (complete || all.settled == all.requests || all.settled >= NO_ACCIDENT);
+            let is_proven = any_is_proven && (complete || all.is_settled());
             let nothing = all.broken(&NET012, is_proven, count);
             review.unanswered.insert(0, nothing);
         }
@@ -328,18 +326,34 @@ impl UnansweredRequests {
             settled: self.settled + other.settled,
             lossy: self.lossy || other.lossy,
             heard: self.heard || other.heard,
-            of_one_client: self.of_one_client
-                && other.of_one_client
-                && self.client.ip() == other.client.ip(),
-            first: self.first.min(other.first),
+            clients: self.clients_with(other),
             ..*latest.unwrap_or(self)
         }
+    }
+
+    fn clients_with(&self, other: &UnansweredRequests) -> Vec<(IpAddr, Time)> {
+        let mut clients = self.clients.clone();
+        for &(client, first) in &other.clients {
+            let has_room = clients.len() <= Requests::CLIENTS;
+            match clients.iter_mut().find(|known| known.0 == client) {
+                Some(known) => known.1 = known.1.min(first),
+                None if has_room => clients.push((client, first)),
+                None => {}
+            }
+        }
+        clients
+    }
+
+    /// Whether no response can come any more: to all of them, or to so many that the others are no accident either.
+    fn is_settled(&self) -> bool {
+        self.settled == self.requests || self.settled >= NO_ACCIDENT
     }
 
     /// Whether nothing that is missing from the capture may explain it.
     fn is_proven(&self, is_heard: bool, complete: bool, lossy: bool) -> bool {
         let has_waited = self.waited >= NO_ACCIDENT && is_heard;
-        self.refused > 0 || !self.lossy && !lossy && (complete || has_waited)
+        let is_refused = self.refused > 0 && self.is_settled();
+        is_refused || !self.lossy && !lossy && (complete || has_waited)
     }
 
     fn broken(&self, rule: &'static Rule, is_proven: bool, servers: usize) -> Unanswered {
@@ -369,26 +383,31 @@ impl UnansweredRequests {
     }
 }
 
-/// Ports that one client probes are no servers if another port of the host answers. `answering`: the hosts that answer.
+/// Ports that each of their clients probes are no servers if another port of the host answers. `answering`: the hosts that
+/// answer.
 fn leave_out_probes(
     silent: &mut BTreeMap<SocketAddr, Box<UnansweredRequests>>,
     answering: &Set<IpAddr>,
 ) {
-    let mut probes: Map<_, Vec<_>> = Map::default();
+    let mut asked: Map<_, Vec<_>> = Map::default();
     for (server, silence) in silent.iter() {
-        if silence.of_one_client && answering.contains(&server.ip()) {
-            let pair = (silence.client.ip(), server.ip());
-            probes.entry(pair).or_default().push((silence.first, *server));
-        }
-    }
-    for mut ports in probes.into_values() {
-        ports.sort_unstable();
-        for near in ports.chunk_by(|(one, _), (next, _)| next.since(*one) <= PROBE) {
-            if near.len() > 1 {
-                near.iter().for_each(|(_, server)| drop(silent.remove(server)));
+        if silence.clients.len() <= Requests::CLIENTS && answering.contains(&server.ip()) {
+            for &(client, first) in &silence.clients {
+                asked.entry((client, server.ip())).or_default().push((first, *server));
             }
         }
     }
+    // The number of clients that probe a port.
+    let mut probing: Map<SocketAddr, usize> = Map::default();
+    for mut ports in asked.into_values() {
+        ports.sort_unstable();
+        for near in ports.chunk_by(|(one, _), (next, _)| next.since(*one) <= PROBE) {
+            if near.len() > 1 {
+                near.iter().for_each(|(_, server)| *probing.entry(*server).or_default() += 1);
+            }
+        }
+    }
+    silent.retain(|server, silence| probing.get(server) != Some(&silence.clients.len()));
 }
 
 #[cfg(test)]
@@ -403,7 +422,11 @@ mod tests {
     const OTHER: &str = "10.0.0.3:27015";
 
     fn ask(requests: &mut Requests, server: &str, frame: u64, evidence: Evidence) {
-        let ends = ["10.0.0.1:50000", server].map(|end| end.parse().unwrap());
+        ask_by(requests, "10.0.0.1:50000", server, frame, evidence);
+    }
+
+    fn ask_by(requests: &mut Requests, client: &str, server: &str, frame: u64, evidence: Evidence) {
+        let ends = [client, server].map(|end| end.parse().unwrap());
         let (began, seen, silence, lossy) = (true, [true, false], 0, false);
         let (number, transport) = (1, Transport::Udp);
         let flow_context = FlowContext {
@@ -469,6 +492,10 @@ mod tests {
         assert_eq!(broken(&mut requests, &[], false), both(true, 1));
         ask(&mut requests, SERVER, 1, Evidence { lossy: true, ..WAITED });
         assert_eq!(broken(&mut requests, &[], true), both(false, 1));
+        // The other request may still be answered.
+        ask(&mut requests, SERVER, 1, Evidence { refused: true, ..Evidence::default() });
+        ask(&mut requests, SERVER, 2, Evidence::default());
+        assert_eq!(broken(&mut requests, &[], false), both(false, 2));
     }
 
     #[test]
@@ -502,6 +529,23 @@ mod tests {
         (1..4).for_each(|frame| ask(&mut requests, "10.0.0.2:27016", frame, WAITED));
         requests.responds(SERVER.parse().unwrap(), None);
         assert_eq!(broken(&mut requests, &[], false), both(true, 3)[1..]);
+    }
+
+    #[test]
+    fn several_clients_may_probe_the_same_ports() {
+        let left = |other: &str| {
+            let mut requests = Requests::new(10);
+            for client in ["10.0.0.1:5", "10.0.0.3:5", "10.0.0.4:5"] {
+                for (port, frame) in (27016..27019).zip(1..) {
+                    ask_by(&mut requests, client, &format!("10.0.0.2:{port}"), frame, WAITED);
+                }
+            }
+            ask_by(&mut requests, "10.0.0.5:5", other, 4, WAITED);
+            requests.responds(SERVER.parse().unwrap(), None);
+            broken(&mut requests, &["10.0.0.2"], false).len()
+        };
+        // A client that asks one port knows that there is a server.
+        assert_eq!([left(SERVER), left("10.0.0.2:27016")], [0, 1]);
     }
 
     #[test]
