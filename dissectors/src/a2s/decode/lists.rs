@@ -120,6 +120,10 @@ pub(super) fn rules_response<S: Sink>(
     let lost = known.loses(&list);
     if lost {
         rules::rules_lost(r.here(), r.sink);
+        // Otherwise the reader reports the text that is cut.
+        if read.is_ok() {
+            rules::texts_lost(r.here(), r.sink);
+        }
         rules::rules_count(&list, lost, r.sink);
     }
     rules::rule_names(&names.repeated(), lost, announced.at, r.sink);

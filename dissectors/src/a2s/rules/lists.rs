@@ -3,7 +3,7 @@
 use crate::kit::{Read, Sink, Span};
 use crate::rule;
 
-use super::A2S005;
+use super::{A2S004, A2S005};
 
 /// The announced and the actual number of entries of a list.
 pub(in crate::a2s) struct ListCount {
@@ -139,6 +139,11 @@ pub(in crate::a2s) fn players_lost<S: Sink>(at: Span, sink: &mut S) {
 /// Rules that the recording lost count as one, because their number is unknown.
 pub(in crate::a2s) fn rules_lost<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&A2S005, false, at, || LOST.to_owned());
+}
+
+/// Texts that the recording lost, of which none is cut, count as one.
+pub(in crate::a2s) fn texts_lost<S: Sink>(at: Span, sink: &mut S) {
+    sink.checked(&A2S004, false, at, || LOST.to_owned());
 }
 
 const LOST: &str = "the capture does not hold the rest of the list";
