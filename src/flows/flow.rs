@@ -124,6 +124,12 @@ impl Flow {
         self.began = began;
     }
 
+    /// Whether its first packet opens no conversation: its beginning is not in the capture.
+    #[inline]
+    pub fn begins_late(&self) -> bool {
+        !self.began
+    }
+
     /// The recording lost some of it.
     pub fn set_lossy(&mut self) {
         self.lossy = true;

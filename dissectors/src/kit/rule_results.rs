@@ -98,16 +98,16 @@ impl RuleResults {
         verdict.severity(self.severities.of(rule))
     }
 
-    /// The following results are of a flow that has broken rules in these rounds.
+    /// The following results are of a flow without its beginning, which has broken rules in these rounds.
     #[inline]
     pub fn enter_flow(&mut self, rounds: Rounds, clock: Clock) {
         self.flow = Some((rounds, clock));
     }
 
-    /// The flow's rounds, with those since [`RuleResults::enter_flow`].
+    /// The flow's rounds, with those since [`RuleResults::enter_flow`], if it was entered.
     #[inline]
-    pub fn leave_flow(&mut self) -> Rounds {
-        self.flow.take().map(|(rounds, _)| rounds).unwrap_or_default()
+    pub fn leave_flow(&mut self) -> Option<Rounds> {
+        self.flow.take().map(|(rounds, _)| rounds)
     }
 
     /// The verdict on a breach by an earlier message, if that has its own evidence.

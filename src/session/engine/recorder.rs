@@ -199,8 +199,10 @@ impl<F: FieldSink> Recorder<F> {
     /// The following messages are of this flow, until [`Recorder::settle_in`].
     #[inline]
     pub(super) fn count_in(&mut self, flow: &mut FlowMut<'_>) {
-        let clock = Clock { now: flow.last(), timeout: self.answer_timeout };
-        self.results.enter_flow(flow.take_rounds(), clock);
+        if flow.begins_late() {
+            let clock = Clock { now: flow.last(), timeout: self.answer_timeout };
+            self.results.enter_flow(flow.take_rounds(), clock);
+        }
         self.exchanges = flow.exchanges;
         self.asked = flow.asked();
     }
@@ -218,7 +220,9 @@ impl<F: FieldSink> Recorder<F> {
     #[inline]
     pub(super) fn settle_in(&mut self, flow: &mut FlowMut<'_>) {
         flow.count_reported(self.settle());
-        flow.set_rounds(self.results.leave_flow());
+        if let Some(rounds) = self.results.leave_flow() {
+            flow.set_rounds(rounds);
+        }
         flow.exchanges = self.exchanges;
         flow.set_asked(self.asked);
         flow.count_details(|detail| self.listed.add_to(detail));
