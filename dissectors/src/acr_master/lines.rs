@@ -12,6 +12,8 @@ pub(super) struct Response {
     pub(super) status: u64,
     /// The result of an authentication: `f`, or `c`.
     pub(super) auth: Option<u8>,
+    /// The number of lines with such a result.
+    pub(super) auth_lines: usize,
     /// The challenge, if there is one.
     pub(super) challenge: Option<Box<[u8; digest::CHALLENGE]>>,
     /// The span of the auth line.

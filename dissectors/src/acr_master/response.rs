@@ -109,9 +109,10 @@ fn text<S: Sink>(r: &mut Reader<'_, S>, checked: bool) {
 
 /// `/a`: the result of the lookup, and a challenge if one was requested.
 fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, response: &mut Response, checked: bool) {
-    let start = r.at();
+    let (start, wants_auth) = (r.at(), asked.wants_challenge());
     let (mut first, mut lookup, mut lookups) = (None, None, 0);
     for line in lines(r.peek(), start) {
+        let is_first = first.is_none();
         first = first.or((!line.text.is_empty()).then_some(line));
         match line.text {
             [b'*', kind @ (b'f' | b'c'), rest @ ..] if response.auth.is_none() => {
@@ -121,8 +122,17 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, response: &mut Response
                     r.text_of(&CHALLENGE, rest.len());
                 }
                 response.auth = Some(*kind);
+                response.auth_lines = 1;
                 response.auth_at = line.at;
                 response.challenge = hex(rest).map(Box::new).filter(|_| *kind == b'c');
+            }
+            [b'*', b'f' | b'c', ..] => {
+                r.text_of(&LINE, line.text.len());
+                response.auth_lines += 1;
+            }
+            // It stands in place of the auth line.
+            [b'*', kind, ..] if wants_auth && is_first && !b"ab".contains(kind) => {
+                r.text_of(&LINE, line.text.len());
             }
             [b'*', rest @ ..] => {
                 lookups += 1;
@@ -145,8 +155,8 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, response: &mut Response
     if !checked {
         return;
     }
-    if first.is_some() {
-        rules::auth_response(asked.wants_challenge(), first, response, all, r.sink);
+    if first.is_some() || wants_auth {
+        rules::auth_response(wants_auth, first, response, all, r.sink);
     }
     if let Some(challenge) = response.challenge.as_deref() {
         rules::challenge_random(challenge, response.auth_at, r.sink);

@@ -227,9 +227,12 @@ pub(in crate::acr_master) fn auth_response<S: Sink>(
         b'c' => response.challenge.is_some(),
         _ => length == 2,
     };
-    sink.checked(&ACR021, comes_first && sound, response.auth_at, || {
+    let is_alone = response.auth_lines == 1;
+    sink.checked(&ACR021, comes_first && sound && is_alone, response.auth_at, || {
         let digits = length.saturating_sub(2);
-        if sound {
+        if sound && !is_alone {
+            format!("there are {} auth lines, not one", response.auth_lines)
+        } else if sound {
             "the auth line comes after the lookup's".into()
         } else if auth == b'c' && digits != 2 * CHALLENGE {
             format!("the challenge has {}, not 256", crate::kit::counted(digits, "character"))

@@ -153,7 +153,9 @@ pub(in crate::acr_master) fn socket_check<S: Sink>(
                 format!("the probe to UDP port {port} {PROBE_ELSEWHERE} {from}")
             }
             SocketCheckResult::WithZero => format!("the probe to UDP port {port} is a zero byte"),
-            SocketCheckResult::NotAtAll => format!("no probe to UDP port {port} is in the capture"),
+            SocketCheckResult::NotAtAll => {
+                format!("no probe of the master to UDP port {port} is in the capture")
+            }
         },
     );
 }

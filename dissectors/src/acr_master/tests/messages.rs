@@ -93,6 +93,21 @@ fn there_is_one_result_of_a_lookup() {
     assert_eq!(lab.details(), ["3 results of a lookup, not one"]);
 }
 
+/// Each line is judged by what it stands for.
+#[test]
+fn an_auth_line_that_is_missing_wrong_or_one_too_many_is_no_lookup() {
+    let challenge = format!("*c{}", "0123456789abcdef".repeat(16));
+    for (body, codes) in [
+        (String::new(), &["ACR021", "ACR022"][..]),
+        ("*a\n".into(), &["ACR021"]),
+        ("*d\n*a\n".into(), &["ACR021"]),
+        (format!("*f\n{challenge}\n*a\n"), &["ACR021"]),
+        ("*f\n*bx\n".into(), &["ACR022"]),
+    ] {
+        assert_eq!(exchange("/a?a=::1&i=7&u=42", &body).codes(), codes, "{body}");
+    }
+}
+
 #[test]
 fn there_is_one_result_of_a_verification() {
     let target = format!("/v?p=28770&i=7&c={}&a={}", "5f".repeat(48), "0a".repeat(32));
