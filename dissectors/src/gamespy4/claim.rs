@@ -43,6 +43,9 @@ pub(super) fn asks_whether_up(payload: &Payload<'_>) -> bool {
     is_up(payload.bytes) && payload.from.port() != MASTER_PORT
 }
 
+/// The types of the SDK's messages between a server and a master, besides 09.
+const OF_MASTERS: [u8; 7] = [0x01, 0x02, 0x04, 0x06, 0x08, 0x0A, packet::CHALLENGE];
+
 /// FE FD: a request, or a master server's message to a game server.
 fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
     match *bytes {
@@ -59,8 +62,9 @@ fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
             }
         }
         [_, _, packet::INFO | packet::CHALLENGE, ..] if bytes.len() <= 32 => Claim::Weak,
-        // The SDK's other messages, up to 0A, also come to the query port, from its master.
-        [_, _, kind, ..] if hint.known || hint.forced || hint.to_port && kind > 0x0A => Claim::Weak,
+        [_, _, _, ..] if hint.known || hint.forced => Claim::Weak,
+        // Other messages of the SDK also come to the query port, from its master.
+        [_, _, kind, ..] if hint.to_port && !OF_MASTERS.contains(&kind) => Claim::Weak,
         _ => Claim::No,
     }
 }

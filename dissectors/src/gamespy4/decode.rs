@@ -7,6 +7,7 @@ use super::packet::{
 };
 use super::response::{self, DecodeContext};
 use super::rules;
+use super::variables;
 use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, TextPlace, decode};
 
 /// The reader checks no rules: the specification's layouts differ too much.
@@ -179,7 +180,7 @@ impl Header {
         let plausible = match text {
             [random @ .., 0] => {
                 !random.contains(&0)
-                    && !rules::is_name(random)
+                    && !variables::is_name(random)
                     && !(0x20..0x80).contains(&number)
                     && section < 0x20
             }
@@ -187,7 +188,7 @@ impl Header {
         };
         // Zeros in its place mean that the text is missing, if a variable follows.
         let first = rest.get(2..).and_then(|rest| rest.split(|&byte| byte == 0).next());
-        let blank = *text == BLANK && first.is_some_and(rules::is_name);
+        let blank = *text == BLANK && first.is_some_and(variables::is_name);
         (conventional || plausible || blank).then_some(Header {
             timestamp: u32::from_be_bytes([*t0, *t1, *t2, *t3]),
             index: number & 0x7F,

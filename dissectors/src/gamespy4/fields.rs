@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::kept;
+use super::variables::lists_variables;
 use crate::kit::{Field, Kind, Treatment, fields};
 
 fields! {
@@ -133,9 +134,7 @@ fn variable(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
         b"hostport" => "server port",
         b"numplayers" => "current number of players",
         b"maxplayers" | b"NumPublicConnections" => "maximum number of players",
-        b"mapname" if value.starts_with(b"OwningPlayerId=") => {
-            "not a map name: UT3 lists all variables here"
-        }
+        b"mapname" if lists_variables(value) => "not a map name: UT3 lists all variables here",
         b"OwningPlayerId" => "owning player ID",
         b"OwningPlayerName" => "owning player's name",
         b"bUsesStats" => "stats enabled",

@@ -4,7 +4,7 @@ use crate::kit::{Treatment, is_game, is_plain, is_small_number, kept_if, words};
 
 use super::packet::{CHALLENGE, INFO};
 use super::response::{LONGEST_NAME, column_name};
-use super::rules::is_name;
+use super::variables::is_name;
 
 words! {
     /// Variables of well-known games, besides those of the specification, whose values are numbers or
@@ -52,7 +52,7 @@ pub(super) fn is_column(name: &[u8]) -> bool {
 
 pub(super) fn value(key: &[u8], value: &[u8]) -> Treatment {
     match key {
-        b"mapname" => Treatment::Words(|word| word == b"OwningPlayerId"),
+        b"mapname" => Treatment::Words(is_key),
         b"game_id" | b"gamename" => kept_if(is_game(value)),
         b"gamemode" => kept_if(matches!(value, b"openplaying" | b"closedplaying")),
         b"player_" | b"team_t" | b"OwningPlayerId" => Treatment::Replaced,

@@ -33,11 +33,14 @@ mod pending_request;
 mod recent_packets;
 mod response;
 mod rules;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod unfinished;
+mod variables;
 
 pub use conversation::Conversation;
+pub use shared::SharedState;
 
 use conversation::{EarlyRequest, ResponseMatch};
 use datagram_kind::DatagramKind;
@@ -91,14 +94,14 @@ impl Protocol for GameSpy4 {
     };
     type Settings = ();
     type Conversation = Conversation;
-    type SharedState = ();
+    type SharedState = SharedState;
 
     fn claim(bytes: &[u8], hint: Hint) -> Claim {
         claim::claim(bytes, hint)
     }
 
-    fn expects(_: &mut (), payload: &Payload<'_>) -> bool {
-        claim::asks_whether_up(payload)
+    fn expects(shared: &mut SharedState, payload: &Payload<'_>) -> bool {
+        claim::asks_whether_up(payload) || shared.expects(payload)
     }
 
     fn outline(bytes: &[u8]) -> Option<Outline> {
@@ -232,6 +235,9 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     }
     let (sending, removed) = cx.conversation.ask(&asked, verified, payload, cx.settings);
     sink.sent(sending);
+    if let (PacketKind::Challenge, Some(timestamp)) = (summary.kind, summary.timestamp) {
+        cx.shared.asks(timestamp, payload, cx.settings);
+    }
     if let Some(overdue) = cx.budget.removed(removed, || cx.conversation.gives_up()) {
         unanswered(cx, &overdue, payload.time, sink);
     }
@@ -333,6 +339,7 @@ fn challenge_response<S: Sink>(
     sink: &mut S,
 ) {
     cx.conversation.set_client(payload.side.other());
+    cx.shared.is_answered(payload);
     let summary = decode::challenge_response(payload.bytes, sink);
     if answers(cx, (PacketKind::Challenge, None), &summary, payload, sink) {
         cx.conversation.done_challenge(payload.bytes);

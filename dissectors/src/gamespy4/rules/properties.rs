@@ -1,6 +1,7 @@
 //! The variables of the specification's table.
 
 use crate::gamespy4::fields::MUTATORS;
+use crate::gamespy4::variables::{is_name, is_numbered, lists_variables};
 use crate::kit::repeated_names::repeated;
 use crate::kit::{Quoted, Read, Sink, Span};
 use crate::rule;
@@ -256,7 +257,7 @@ impl<'a> Properties<'a> {
     fn known_bugs<S: Sink>(&self, sink: &mut S) {
         let owner = self.owner.filter(|owner| !owner.value.is_empty());
         let named = self.hostname.zip(owner);
-        let listed = self.map_name.filter(|map| map.value.starts_with(b"OwningPlayerId="));
+        let listed = self.map_name.filter(|map| lists_variables(map.value));
         match (named, listed) {
             (Some((hostname, owner)), _) if hostname.value == owner.value => {
                 let too = if listed.is_some() { ", and mapname lists all variables" } else { "" };
@@ -294,12 +295,6 @@ fn decimal(text: &[u8]) -> Option<i64> {
     }
     let most = if text.starts_with(b"-") { i64::MIN } else { i64::MAX };
     Some(std::str::from_utf8(text).ok()?.parse().unwrap_or(most))
-}
-
-/// `s0` or `p268435717`: the form of most UT3 variables.
-fn is_numbered(key: &[u8]) -> bool {
-    matches!(key, [b's' | b'p', digits @ ..]
-        if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }
 
 /// Checks the rules about a single variable.
@@ -421,35 +416,5 @@ pub(in crate::gamespy4) fn name_in_place_of_value(bytes: &[u8]) -> bool {
     match first {
         [b's', ..] => is_decimal(second),
         _ => !second.is_empty() && !is_name(second),
-    }
-}
-
-/// Whether this is the name of a variable of the specification's table, or of a known game's.
-pub(in crate::gamespy4) fn is_name(text: &[u8]) -> bool {
-    const NAMES: [&[u8]; 18] = [
-        b"AverageSkillRating",
-        b"EngineVersion",
-        b"MinNetVersion",
-        b"NumPublicConnections",
-        b"OwningPlayerId",
-        b"OwningPlayerName",
-        b"bIsDedicated",
-        b"bUsesStats",
-        b"game_id",
-        b"gamemode",
-        b"gametype",
-        b"hostip",
-        b"hostname",
-        b"hostport",
-        b"mapname",
-        b"maxplayers",
-        b"numplayers",
-        b"plugins",
-    ];
-    match text.first() {
-        None => false,
-        Some(b's') if is_numbered(text) => true,
-        Some(b'p') if is_numbered(text) => text.len() > 9,
-        Some(_) => NAMES.contains(&text),
     }
 }

@@ -254,7 +254,7 @@ fn a_challenge_request_with_timestamp_0_differs_from_a_master_s_response() {
             lost: false,
             hash: None,
         };
-        GameSpy4::expects(&mut (), &payload)
+        GameSpy4::expects(&mut crate::gamespy4::SharedState::default(), &payload)
     };
     assert!(expects(super::CLIENT, b"\xFE\xFD\x09\0\0\0\0"));
     assert!(expects(super::CLIENT, b"\xFE\xFD\x09\0\0\0\0\0\0\0\0"));
@@ -266,6 +266,17 @@ fn a_challenge_request_with_timestamp_0_differs_from_a_master_s_response() {
         [&b"\xFE\xFD\x09\0\0\0"[..], b"\xFE\xFD\x09\0\0\0\x01", b"\xFE\xFD\x09\0\0\0\0\x01", b""]
     {
         assert!(!expects(super::CLIENT, bytes), "{bytes:02X?}");
+    }
+}
+
+/// The SDK's masters send servers the others, on the same port.
+#[test]
+fn requests_of_other_types_are_faults_unless_a_master_sends_such() {
+    let to_server = Hint { to_port: true, ..Hint::default() };
+    for kind in 1..=0xFF_u8 {
+        let of_master = [0x01, 0x02, 0x04, 0x06, 0x08, 0x0A].contains(&kind);
+        let claim = GameSpy4::claim(&[0xFE, 0xFD, kind, 0x10, 0x20, 0x30], to_server);
+        assert_eq!(claim == Claim::Weak, !of_master, "{kind:02X}");
     }
 }
 

@@ -95,7 +95,12 @@ impl<K: Copy> LatestRequests<K> {
 
     /// Whether a request waits for a response from this host, at another port of it.
     pub fn expects(&self, payload: &Payload<'_>) -> bool {
-        self.find(payload).is_some()
+        self.expects_for(payload, |_| true)
+    }
+
+    /// The same for such a request.
+    pub fn expects_for(&self, payload: &Payload<'_>, is_it: impl FnOnce(K) -> bool) -> bool {
+        self.find(payload).is_some_and(|asked| is_it(asked.kind))
     }
 
     /// The endpoint that was asked, when another endpoint of its host responds. `is_for`: whether the
