@@ -78,6 +78,11 @@ impl QueryKind {
         }
     }
 
+    /// The bit of a kind that demands a response; 0 for others.
+    pub(super) fn bit(self) -> u8 {
+        if self.demands_response() { 1 << self as u8 } else { 0 }
+    }
+
     /// Whether the specification demands a response.
     pub(super) fn demands_response(self) -> bool {
         matches!(

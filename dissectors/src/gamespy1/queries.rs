@@ -69,7 +69,14 @@ fn kinds_by_keys(words: &TextProperties<'_>, bytes: &[u8]) -> &'static [QueryKin
         (false, false, false) if has(b"\\teamname_0\\") || has(b"\\team_0\\") => {
             &[QueryKind::Teams, QueryKind::Status]
         }
-        (false, false, false) => &[QueryKind::Rules, QueryKind::Status, QueryKind::Players],
+        // The keys of rules are the game's own.
+        (false, false, false) => &[
+            QueryKind::Rules,
+            QueryKind::Status,
+            QueryKind::Players,
+            QueryKind::Info,
+            QueryKind::Basic,
+        ],
     }
 }
 
@@ -97,7 +104,8 @@ pub(super) fn answered<S: Sink>(
         cx.conversation.unasked = Some(payload.side);
         if !is_seen(cx, payload.side.other()) {
             let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
-            rules::unasked(evidence, payload.seen(), sink);
+            let kinds = kinds_by_keys(words, payload.bytes).iter().map(|kind| kind.bit());
+            rules::unasked(kinds.fold(0, |all, kind| all | kind), evidence, payload.seen(), sink);
         }
         return None;
     };

@@ -204,10 +204,9 @@ fn gather<S: Sink>(
                 single_datagram(cx, payload, number, held, sink);
                 return;
             }
-            // The number is reused for another response.
             NumberRepeat::Differs => {
                 if let Some(response) = cx.conversation.responses().waiting.take(side, number) {
-                    give_up(cx, *response, payload.time, sink);
+                    replaced(cx, *response, held.first, payload, sink);
                 }
                 begin(cx, payload, words, number, sink);
             }
@@ -345,7 +344,26 @@ fn join<S: Sink>(
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 
-/// The rest of a response did not come: each of its datagrams is reported on its own.
+/// A part came again, with other bytes: its number is reused for the response to another query, or there is no such query.
+fn replaced<S: Sink>(
+    cx: &mut Cx<'_>,
+    response: OpenResponse,
+    part: u32,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let asked_once = response.more.asked.is_some_and(|asked| asked.reply.tries == 1);
+    if !asked_once || cx.conversation.awaits(payload.side, Time(i64::MIN)) {
+        give_up(cx, response, payload.time, sink);
+        return;
+    }
+    let lost = payload.lost || response.is_lost() || cx.flow.lossy;
+    single_datagrams(cx, &response, sink);
+    response.release(cx.budget);
+    rules::misnumbered(Misnumbered::Twice(part), lost, &payload.mark(), sink);
+}
+
+/// The rest of a response did not come.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, response: OpenResponse, now: Time, sink: &mut S) {
     let HeldDatagrams { mark, held, copied, .. } = &response.more;
     let evidence = Evidence {
@@ -355,11 +373,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, response: OpenResponse, now: Time, sink: &m
         waited: cx.settings.clock(now).is_over(mark.time),
         ..Evidence::default()
     };
-    for (part, held) in response.parts().iter().zip(held) {
-        let pieces = response.buffer.pieces_of(part);
-        let payload = response.payload(cx.flow, part, &pieces);
-        single_datagram(cx, &payload, response.id, *held, sink);
-    }
+    single_datagrams(cx, &response, sink);
     if !copied {
         let missing = match response.order().err().flatten() {
             Some(part) => Missing::Part(part),
@@ -369,6 +383,15 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, response: OpenResponse, now: Time, sink: &m
         rules::unfinished(missing, evidence, mark, sink);
     }
     response.release(cx.budget);
+}
+
+/// Each datagram of a response is reported on its own.
+fn single_datagrams<S: Sink>(cx: &mut Cx<'_>, response: &OpenResponse, sink: &mut S) {
+    for (part, held) in response.parts().iter().zip(&response.more.held) {
+        let pieces = response.buffer.pieces_of(part);
+        let payload = response.payload(cx.flow, part, &pieces);
+        single_datagram(cx, &payload, response.id, *held, sink);
+    }
 }
 
 /// Removes overdue responses; with `end`, all of them.

@@ -54,17 +54,22 @@ pub(in crate::gamespy1) fn query_ignored<S: Sink>(
     seen: SeenMessage,
     sink: &mut S,
 ) {
-    let query = asked.what.kind.name();
-    let exchange = Exchange::new(&ELSEWHERE, query, 1, asked.began, evidence);
+    let (query, kind) = (asked.what.kind.name(), asked.what.kind.bit());
+    let exchange = Exchange::new(&ELSEWHERE, query, kind, asked.began, evidence);
     let exchange = Exchange { tries: asked.tries, ..exchange };
     sink.unless_explained(&GS1030, None, CrossFlowEvent::Unanswered(exchange), seen, || {
         format!("no answer came to \\{query}\\")
     });
 }
 
-/// A response from a server that was not asked: it does not show which query it answers.
-pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: SeenMessage, sink: &mut S) {
-    let exchange = Exchange::new(&ELSEWHERE, "an answer", 1, seen.mark.time, evidence);
+/// A response from a server that was not asked. `kinds`: the bits of the kinds of queries that it may answer.
+pub(in crate::gamespy1) fn unasked<S: Sink>(
+    kinds: u8,
+    evidence: Evidence,
+    seen: SeenMessage,
+    sink: &mut S,
+) {
+    let exchange = Exchange::new(&ELSEWHERE, "an answer", kinds, seen.mark.time, evidence);
     sink.cross_flow(CrossFlowEvent::Unasked(exchange), seen);
 }
 
@@ -95,6 +100,8 @@ pub(in crate::gamespy1) enum Misnumbered {
     Absent,
     Unreadable,
     FromZero,
+    /// This part comes again, with other bytes.
+    Twice(u32),
     /// `\final\` is in the first of these parts, the other is the last.
     FinalInside(u32, u32),
 }
@@ -113,6 +120,7 @@ pub(in crate::gamespy1) fn misnumbered<S: Sink>(
             "the queryid is not ANSWER.PART, or does not follow the previous one".into()
         }
         Misnumbered::FromZero => "the parts are numbered from 0, not from 1".into(),
+        Misnumbered::Twice(part) => format!("part {part} comes twice, with different bytes"),
         Misnumbered::FinalInside(closed, last) => {
             format!("\\final\\ is in part {closed}, and there is a part {last} as well")
         }
