@@ -316,6 +316,41 @@ fn a_host_is_heard_on_any_flow() {
     assert_eq!(fails(&other_protocol), ("inconclusive".to_owned(), [0, 0, 4]));
 }
 
+/// The recorder lost the challenge: what answers it, and what it guards, cannot be judged.
+#[test]
+fn a_code_whose_challenge_was_lost_proves_nothing() {
+    let script = r"0.0 m:28900 > c lost tcp '\\basic\\\\secure\\XDWAOR'
+0.1 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+0.2 c > m:28900  tcp '\\list\\\\gamename\\ut\\final\\'
+0.3 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\final\\' fin
+end 9";
+    for code in ["GS1005", "GS1014"] {
+        assert_eq!(rule_of(script, code), ("inconclusive".to_owned(), [0, 0, 1]), "{code}");
+    }
+}
+
+/// Responses from a host that was not asked: each belongs to the only query or request that it can answer.
+#[test]
+fn responses_from_elsewhere_are_matched_by_what_they_hold() {
+    let queries = r"0.0 c:5001 > s:7778  '\\players\\'
+0.0 c:5001 > t:7778  '\\info\\'
+";
+    let answered =
+        |text: &str| rule_of(&format!("{queries}0.1 u:7778 > c:5001  '{text}'\nend 9"), "GS1033");
+    let of_players = r"\\player_0\\Ann\\frags_0\\3\\queryid\\1.1\\final\\";
+    assert_eq!(answered(of_players), ("fail".to_owned(), [0, 1, 0]));
+    let of_basic = r"\\gamename\\ut\\gamever\\451\\queryid\\1.1\\final\\";
+    assert_eq!(answered(of_basic), ("not_exercised".to_owned(), [0; 3]));
+    // A number of few digits is no sure sign of the protocol, but for the timestamp that was sent.
+    let challenge = |timestamp: &str| {
+        let asked = "0.0 c:5001 > s1:7777  FEFD09 10203040\n";
+        let script = format!("{asked}0.1 s1:7778 > c:5001  09 {timestamp} '12\\0'\nend 9");
+        rule_of(&script, "GS4033")
+    };
+    assert_eq!(challenge("10203040"), ("fail".to_owned(), [0, 1, 0]));
+    assert_eq!(challenge("10203041"), ("not_exercised".to_owned(), [0; 3]));
+}
+
 /// Responses whose requests are not in the capture show that the recorder lost packets: then other requests may have
 /// been answered.
 #[test]

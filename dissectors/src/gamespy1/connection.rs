@@ -1,7 +1,7 @@
 //! A client and a master on one TCP connection: challenge, validate, list, close.
 
 use crate::kit::{
-    Closed as How, Context, Evidence, GameName, Mark, Payload, Reply, Side, Sink, Time,
+    Closed as How, Context, Evidence, FlowFacts, GameName, Mark, Payload, Reply, Side, Sink, Time,
 };
 
 use super::codes::{self, RecentChallenges, ValidateResult};
@@ -29,6 +29,8 @@ struct ClientValidate {
 #[derive(Default)]
 pub(super) struct MasterConnection {
     client: Option<Side>,
+    /// The side whose first text began before the other side sent anything.
+    opener: Option<Side>,
     /// The client's first message.
     client_first: Option<Mark>,
     master_spoke: bool,
@@ -102,8 +104,8 @@ impl MasterConnection {
     fn client_speaks<S: Sink>(&mut self, payload: &Payload<'_>, sink: &mut S) -> bool {
         let first = self.client_first.is_none();
         self.client_first.get_or_insert(payload.mark());
-        if first && (!self.challenges.is_empty() || self.challenge.is_some()) {
-            rules::client_waits(payload.whole(), sink);
+        if first && self.challenge.is_some() {
+            rules::client_waits(self.opener != Some(payload.side), payload.whole(), sink);
         }
         first
     }
@@ -118,6 +120,11 @@ impl MasterConnection {
             _ => None,
         }
     }
+}
+
+/// A text of this side begins before the other side sends anything.
+pub(super) fn opens(cx: &mut Cx<'_>, side: Side) {
+    cx.conversation.connection().opener.get_or_insert(side);
 }
 
 /// The master sent something. `challenge`: it gives one; `basic` comes before it.
@@ -217,7 +224,10 @@ pub(super) fn validate<S: Sink>(
     let early = connection.challenges.is_empty() && !connection.master_spoke;
     let lost = payload.lost;
     let wrong = worth == ValidateResult::Wrong && !lost && !connection.is_exempt;
-    connection.closing = wrong.then_some((CloseReason::BadValidate, payload.mark()));
+    // A later validate does not undo a wrong one.
+    if !matches!(connection.closing, Some((CloseReason::BadValidate, _))) {
+        connection.closing = wrong.then_some((CloseReason::BadValidate, payload.mark()));
+    }
     connection.validated = Some(ClientValidate {
         game: shared::name(game.unwrap_or_default()),
         worth: if lost { ValidateResult::Unknown } else { worth },
@@ -292,6 +302,31 @@ pub(super) fn lists(cx: &mut Cx<'_>, payload: &Payload<'_>) -> Option<ListPlace>
     connection.is_master(payload.side).then(|| ListPlace { seen: payload.seen(), game })
 }
 
+/// Checks that a list was sent to a client that may have it.
+fn list_granted<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let connection = cx.conversation.connection();
+    if let Some(validated) = &connection.validated
+        && validated.worth == ValidateResult::Unknown
+        && connection.challenges.are_unseen()
+        && may_lack_challenge(cx.flow)
+        && codes::has_key(&validated.game, cx.settings)
+    {
+        rules::list_unproven(&payload.mark(), sink);
+    }
+    let worth = connection.validated.as_ref().map(|validated| validated.worth);
+    let grant = match worth {
+        Some(ValidateResult::Right) => Some(PriorValidate::Right),
+        _ if connection.is_exempt => None,
+        None => Some(PriorValidate::Missing),
+        Some(ValidateResult::Wrong) => Some(PriorValidate::Wrong),
+        Some(ValidateResult::Unknown) => None,
+    };
+    // A master that never gave a challenge cannot protect its list: that is reported.
+    if let Some(grant) = grant.filter(|_| !connection.misopened || !cx.flow.began) {
+        rules::list_guarded(grant, payload.whole(), sink);
+    }
+}
+
 /// A list was sent; `complete`: with its end, `None` if that is unknown.
 pub(super) fn list_response<S: Sink>(
     cx: &mut Cx<'_>,
@@ -310,8 +345,6 @@ pub(super) fn list_response<S: Sink>(
         rules::list_after(payload.whole(), sink);
         return;
     }
-    // A list in response to a wrong validate is reported as such.
-    connection.closing.take_if(|(why, _)| matches!(why, CloseReason::BadValidate));
     master_speaks(cx, payload, false, false, sink);
     if payload.lost && complete == Some(false) {
         rules::list_lost(payload.whole(), sink);
@@ -321,18 +354,8 @@ pub(super) fn list_response<S: Sink>(
         sink.answers(Reply::to(asked.frame, asked.time));
     }
     connection.listed = complete != Some(false);
-    let worth = connection.validated.as_ref().map(|validated| validated.worth);
-    let grant = match worth {
-        Some(ValidateResult::Right) => Some(PriorValidate::Right),
-        _ if connection.is_exempt => None,
-        None => Some(PriorValidate::Missing),
-        Some(ValidateResult::Wrong) => Some(PriorValidate::Wrong),
-        Some(ValidateResult::Unknown) => None,
-    };
-    // A master that never gave a challenge cannot protect its list: that is reported.
-    if let Some(grant) = grant.filter(|_| !connection.misopened || !cx.flow.began) {
-        rules::list_guarded(grant, payload.whole(), sink);
-    }
+    list_granted(cx, payload, sink);
+    let connection = cx.conversation.connection();
     let mark = payload.mark();
     let open = !connection.closed[payload.side.index()];
     connection.closing = open.then_some((CloseReason::Listed, mark));
@@ -424,6 +447,11 @@ fn list_withheld<S: Sink>(cx: &mut Cx<'_>, lost: bool, sink: &mut S) {
     rules::list_withheld(Evidence { lost: lost || !is_owed, ..evidence }, &mark, sink);
 }
 
+/// Whether a challenge may have been given that is not in the capture.
+fn may_lack_challenge(flow: &FlowFacts) -> bool {
+    flow.lossy || !flow.began || flow.seen != [true; 2]
+}
+
 /// The flow has ended: checks what is pending.
 pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let (flow, timeout) = (cx.flow, cx.settings.answer_timeout);
@@ -434,7 +462,7 @@ pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     }
     if let Some(validated) = &connection.validated
         && validated.early.is_some()
-        && !(flow.began && flow.seen == [true; 2])
+        && may_lack_challenge(flow)
         && codes::has_key(&validated.game, cx.settings)
     {
         rules::challenge_unseen(&validated.mark, sink);

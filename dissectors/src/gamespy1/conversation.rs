@@ -208,7 +208,7 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
 
 /// A message in a stream: an earlier held text may be complete, and this one be held in its place.
 fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    if let Some(held) = cx.conversation.framing().over(payload.side) {
+    while let Some(held) = cx.conversation.framing().over(payload.side) {
         reported(cx, &held, sink);
         sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     }
@@ -226,6 +226,9 @@ fn reported<S: Sink>(cx: &mut Cx<'_>, held: &HeldText, sink: &mut S) {
     let payload =
         Payload { frame, time, lost, ..cx.flow.payload(side, &buffer.bytes, &buffer.pieces) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
+    if held.opens {
+        connection::opens(cx, side);
+    }
     match held.found {
         StreamUnit::Loose => {
             decode::loose(payload.bytes, sink);
@@ -242,7 +245,7 @@ fn reported<S: Sink>(cx: &mut Cx<'_>, held: &HeldText, sink: &mut S) {
 
 /// A direction has ended, and with it the held text: closing counts as a response, too.
 pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
-    if let Some(held) = cx.conversation.framing().take() {
+    while let Some(held) = cx.conversation.framing().take(payload.time, true) {
         reported(cx, &held, sink);
         sink.evidence(cx.flow.evidence());
     }
@@ -326,10 +329,8 @@ fn is_blocks(owes: Option<Form>, bytes: &[u8], words: &TextProperties<'_>) -> bo
 
 /// The capture has reached `now`.
 pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    if let Some(more) = &mut cx.conversation.more {
-        let over = end || more.framing.due().is_some_and(|due| due <= now);
-        let held = if over { more.framing.take() } else { None };
-        if let Some(mut held) = held {
+    if cx.conversation.more.is_some() {
+        while let Some(mut held) = cx.conversation.framing().take(now, end) {
             // The capture may end before the text does.
             held.lost |= !held.may_be_over();
             reported(cx, &held, sink);

@@ -23,8 +23,6 @@ type ServerAndPeer = (IpAddr, u16, IpAddr);
 pub(super) struct ServerRecord {
     /// Its latest heartbeat.
     pub(super) latest: Time,
-    /// A hash of its bytes.
-    pub(super) bytes: u64,
     /// The latest one that was not caused by a change of the game's state.
     pub(super) regular: Option<Time>,
     /// It has answered a challenge.

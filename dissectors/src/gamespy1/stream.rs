@@ -1,6 +1,6 @@
 //! Finds the end of messages in a stream.
 //!
-//! The end of a text is certain only when another message begins, the other side sends something,
+//! The end of a text is certain only when another message begins, the other side sends something after a whole pair,
 //! the direction ends or time passes: until then the text is held, so that the boundaries of
 //! segments do not matter. A list is reported as soon as its `\final\` is there: it may be long,
 //! and the master closes the connection.
@@ -10,6 +10,7 @@ use crate::kit::{Buffer, Framed, Payload, Side, Time, Unread, room};
 use super::ends::{self, CLOSING, LONGEST, Reach, may_become};
 use super::form::Form;
 use super::list::{self, BLOCK};
+use super::words;
 
 /// A text that may continue.
 pub(super) struct HeldText {
@@ -24,7 +25,9 @@ pub(super) struct HeldText {
     ends: Option<usize>,
     /// When it is complete if no more bytes come.
     due: Option<Time>,
-    /// The other side has sent something, so it is complete.
+    /// The other side had sent nothing before it began.
+    pub(super) opens: bool,
+    /// The other side has sent something since.
     answered: bool,
 }
 
@@ -53,7 +56,7 @@ pub(super) struct StreamFraming {
     /// The first message has begun.
     begun: [bool; 2],
     found: StreamUnit,
-    held: Option<Box<HeldText>>,
+    held: [Option<Box<HeldText>>; 2],
 }
 
 impl StreamFraming {
@@ -62,18 +65,17 @@ impl StreamFraming {
         let of = |held: &HeldText| {
             size_of::<HeldText>() + room(&held.buffer.bytes) + room(&held.buffer.pieces)
         };
-        self.held.as_deref().map_or(0, of)
+        self.held.iter().flatten().map(|held| of(held)).sum()
     }
 
     /// The held text of this side.
     pub(super) fn held_of(&self, side: Side) -> Option<&[u8]> {
-        let held = self.held.as_ref().filter(|held| held.side == side)?;
-        Some(&held.buffer.bytes)
+        Some(&self.held[side.index()].as_ref()?.buffer.bytes)
     }
 
-    /// When the held text times out.
+    /// When the first held text times out.
     pub(super) fn due(&self) -> Option<Time> {
-        self.held.as_ref()?.due
+        self.held.iter().flatten().filter_map(|held| held.due).min()
     }
 
     /// Whether this side is in the middle of a list in text, which has an end of its own.
@@ -81,40 +83,44 @@ impl StreamFraming {
         self.searched[side.index()] > 0
     }
 
-    /// This side sends something: the held text of the other side is complete.
+    /// This side sends something: the held text of the other side is complete, unless it is cut inside of a pair.
     fn heard(&mut self, side: Side) {
-        if let Some(held) = self.held.as_mut().filter(|held| held.side != side) {
-            (held.due, held.answered) = (Some(held.time), true);
+        if let Some(held) = &mut self.held[side.other().index()] {
+            held.answered = true;
+            if !held.is_cut_in_pair() {
+                held.due = Some(held.time);
+            }
         }
     }
 
     /// Nothing of the other side, whose messages separate those of this one, is in the capture: a held text of this side
     /// that is closed is complete.
     pub(super) fn closes(&mut self, side: Side) {
-        if let Some(held) = self.held.as_mut().filter(|held| held.side == side)
+        if let Some(held) = &mut self.held[side.index()]
             && ends::is_closed(&held.buffer.bytes)
         {
             held.ends.get_or_insert(held.buffer.bytes.len());
         }
     }
 
-    /// The held text is complete.
-    pub(super) fn take(&mut self) -> Option<HeldText> {
-        self.held.take().map(|held| *held)
+    /// A held text that is complete by now, or with `end` any, the oldest first.
+    pub(super) fn take(&mut self, now: Time, end: bool) -> Option<HeldText> {
+        let is_over = |held: &&HeldText| end || held.due.is_some_and(|due| due <= now);
+        let all = self.held.iter().flatten().map(|held| &**held);
+        let side = all.filter(is_over).min_by_key(|held| held.frame)?.side;
+        self.held[side.index()].take().map(|held| *held)
     }
 
-    /// This side sends something: the other side's held text is complete, and its own may be.
+    /// This side sends something: the next held text that is complete, if any.
     pub(super) fn over(&mut self, side: Side) -> Option<HeldText> {
-        let held = self.held.as_ref()?;
-        let end = match held.ends {
-            _ if held.side != side => usize::MAX,
-            Some(end) => end,
-            None => return None,
-        };
-        let mut held = self.take()?;
+        if let Some(other) = self.held[side.other().index()].take_if(|it| !it.is_cut_in_pair()) {
+            return Some(*other);
+        }
+        let own = &mut self.held[side.index()];
+        let end = own.as_ref()?.ends?;
+        let mut held = *own.take()?;
         if end < held.buffer.bytes.len() {
-            let rest = held.split(end);
-            self.held = Some(Box::new(rest));
+            *own = Some(Box::new(held.split(end)));
         }
         Some(held)
     }
@@ -125,7 +131,8 @@ impl StreamFraming {
         if self.found == StreamUnit::Whole {
             return false;
         }
-        let held = self.held.get_or_insert_with(|| {
+        let opens = !self.begun[payload.side.other().index()];
+        let held = self.held[payload.side.index()].get_or_insert_with(|| {
             Box::new(HeldText {
                 side: payload.side,
                 buffer: Buffer::default(),
@@ -135,11 +142,12 @@ impl StreamFraming {
                 found: self.found,
                 ends: None,
                 due: None,
+                opens,
                 answered: false,
             })
         });
         held.buffer.append(payload.bytes, 0, payload.pieces);
-        (held.frame, held.time) = (payload.frame, payload.time);
+        (held.frame, held.time, held.answered) = (payload.frame, payload.time, false);
         held.lost |= payload.lost;
         let over = ends::is_whole(&held.buffer.bytes);
         held.due = over.then(|| Time(payload.time.0.saturating_add(timeout)));
@@ -152,9 +160,7 @@ impl StreamFraming {
         if !unread.after_gap && !*astray {
             return None;
         }
-        if let Some(held) =
-            self.held.as_mut().filter(|held| held.side == side && held.ends.is_none())
-        {
+        if let Some(held) = self.held[side.index()].as_mut().filter(|held| held.ends.is_none()) {
             held.ends = Some(held.buffer.bytes.len());
             held.lost |= !held.is_whole();
         }
@@ -168,7 +174,7 @@ impl StreamFraming {
 
     /// The held text may continue.
     fn goes_on(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
-        let held = self.held.as_mut().filter(|held| held.side == side && held.ends.is_none())?;
+        let held = self.held[side.index()].as_mut().filter(|held| held.ends.is_none())?;
         let before = held.buffer.bytes.len();
         // One byte more than the maximum shows that there is more.
         let seen = unread.bytes.get(..=LONGEST).unwrap_or(unread.bytes);
@@ -341,6 +347,11 @@ impl HeldText {
         self.answered || self.is_whole()
     }
 
+    /// Whether its last key has no value yet, so that the other side's message cannot be the answer.
+    fn is_cut_in_pair(&self) -> bool {
+        self.found == StreamUnit::Text && !words::scan(&self.buffer.bytes).is_sound()
+    }
+
     /// Whether it is complete, as far as its bytes show.
     pub(super) fn is_whole(&self) -> bool {
         ends::is_whole(&self.buffer.bytes)
@@ -398,7 +409,7 @@ mod tests {
                 seen = seen.saturating_sub(n);
             }
         }
-        if let Some(held) = framing.take() {
+        if let Some(held) = framing.take(Time(0), true) {
             tell(&held.buffer.bytes);
         }
         (messages, junk)

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use crate::kit::{
-    Context, CrossFlowEvent, GameName, Mark, NeededEvidence, Payload, Registration,
-    RegistrationStep, Reply, Request, SeenMessage, Settings, Side, Sink, Time, keyed_hash,
+    Clock, Context, CrossFlowEvent, Evidence, GameName, Mark, NeededEvidence, Payload,
+    Registration, RegistrationStep, Reply, Request, SeenMessage, Settings, Side, Sink, Span, Time,
+    keyed_hash,
 };
 
 use super::codes::{self, RecentChallenges, ValidateResult};
@@ -30,6 +31,8 @@ pub(super) struct Uplink {
     neighbour: Option<HeartbeatKey>,
     /// The first heartbeat while it waits for its challenge.
     first: Option<Request<()>>,
+    /// A heartbeat came after its time: the next challenge is the answer to that one.
+    is_first_over: bool,
     challenges: RecentChallenges,
     /// A challenge was given or answered: the heartbeat that caused it came before.
     met: bool,
@@ -61,6 +64,15 @@ impl Uplink {
         waiting.into_iter().flatten().for_each(|asked| asked.refused(frame));
     }
 
+    /// A heartbeat after the first one, which may wait for its challenge.
+    fn beats_again(&mut self, mark: Mark, clock: Clock) {
+        match &mut self.first {
+            Some(first) if first.waits(clock) => first.sent_again(mark),
+            Some(_) => self.is_first_over = true,
+            None => {}
+        }
+    }
+
     /// Whether this side is known to be a game server, so that the other one is a master.
     pub(super) fn is_server(&self, side: Side) -> bool {
         self.server == Some(side)
@@ -74,7 +86,7 @@ struct GivenChallenge {
     answered: bool,
 }
 
-/// The same heartbeat or challenge within this time is a copy from the network or the recorder.
+/// The same challenge within this time is a copy from the network or the recorder.
 const COPIES: i64 = 500_000_000;
 
 /// The valid times between heartbeats, with a tolerance of a tenth.
@@ -116,7 +128,6 @@ pub(super) fn heartbeat<S: Sink>(
     let answers = uplink.due.is_some_and(|due| !due.is_overdue(clock));
     let fresh = ServerRecord {
         latest: now,
-        bytes: keyed_hash(payload.bytes),
         regular: (!words.statechanged).then_some(now),
         validated: false,
         has_continued: false,
@@ -132,15 +143,14 @@ pub(super) fn heartbeat<S: Sink>(
     }) else {
         if is_first {
             uplink.first = Some(Request::new((), payload.mark(), true));
+            uplink.is_first_over = false;
             cx.shared.waits(&pair, payload.from.port(), true, most);
         }
         cx.shared.begin(pair, fresh, most);
         return;
     };
+    uplink.beats_again(payload.mark(), clock);
     let latest = now.since(record.latest);
-    if latest < COPIES && record.bytes == fresh.bytes {
-        return;
-    }
     let regular = record.regular.map(|regular| now.since(regular));
     // A message may be meant as the response to a pending challenge.
     if !answers {
@@ -156,7 +166,7 @@ pub(super) fn heartbeat<S: Sink>(
         rules::rechallenged(false, at, sink);
     }
     record.has_continued = record.validated;
-    (record.latest, record.bytes) = (now, fresh.bytes);
+    record.latest = now;
     record.regular = fresh.regular.or(record.regular);
     record.challenged = false;
 }
@@ -216,13 +226,7 @@ pub(super) fn secure<S: Sink>(
         uplink.due = Some(Request::new((), payload.mark(), true));
     }
     if let Some(first) = uplink.first.take() {
-        sink.answers(first.reply(true));
-        let port = uplink.beat.as_ref().map_or(payload.to.port(), |beat| beat.0);
-        let (pair, from) = (pair(payload.to, port, payload.from), payload.to.port());
-        if !cx.shared.was_challenged(&pair, from, first.mark.time, most) {
-            rules::challenged(words.basic, challenge.at, sink);
-        }
-        cx.shared.waits(&pair, from, false, most);
+        first_challenged(cx, &first, payload, (words.basic, challenge.at), sink);
         return;
     }
     let Some((port, _)) = uplink.beat else { return };
@@ -234,6 +238,34 @@ pub(super) fn secure<S: Sink>(
         record.challenged = true;
         rules::rechallenged(true, challenge.at, sink);
     }
+}
+
+/// A challenge while the first heartbeat waits. `basic` comes before it.
+fn first_challenged<S: Sink>(
+    cx: &mut Cx<'_>,
+    first: &Request<()>,
+    payload: &Payload<'_>,
+    (basic, at): (bool, Span),
+    sink: &mut S,
+) {
+    let (uplink, most) = (cx.conversation.uplink(), cx.settings.limits.remembered);
+    let port = uplink.beat.as_ref().map_or(payload.to.port(), |beat| beat.0);
+    let (pair, from) = (pair(payload.to, port, payload.from), payload.to.port());
+    let is_over = std::mem::take(&mut uplink.is_first_over);
+    if !is_over {
+        sink.answers(first.reply(true));
+    }
+    match cx.shared.was_challenged(&pair, from, first.mark.time, most) {
+        true => {}
+        // The server may have been validated before the recording, and is now challenged anew.
+        false if is_over => {
+            let missing = cx.flow.missing(first, cx.settings.clock(payload.time));
+            let evidence = Evidence { asked_party_seen: false, ..missing };
+            rules::unchallenged(evidence, &first.mark, sink);
+        }
+        false => rules::challenged(basic, at, sink),
+    }
+    cx.shared.waits(&pair, from, false, most);
 }
 
 /// The response to a challenge, from either side.
@@ -260,13 +292,14 @@ pub(super) fn validate<S: Sink>(
     let heartbeat = words.heartbeat.filter(|_| !due || words.gamename.is_some());
     let announced = heartbeat.map(|_| layout(words, sink));
     if due && announced != Some(None) {
-        let missing = match (words.heartbeat, words.gamename) {
-            (None, _) => Some("heartbeat"),
-            (_, None) => Some("gamename"),
+        let as_query = words.numbering != Numbering::Absent;
+        let missing = match (words.heartbeat, words.gamename, words.closed) {
+            (None, ..) => Some("heartbeat"),
+            (_, None, _) => Some("gamename"),
+            (.., None) if !as_query => Some("final"),
             _ => None,
         };
-        let as_query = words.numbering != Numbering::Absent;
-        // If only `\final` is missing, that is reported already.
+        // A response to a query has its `\final` in its last part.
         if missing.is_some() || words.closed.is_some() {
             rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
         }

@@ -146,6 +146,14 @@ pub(in crate::gamespy1) fn list_guarded<S: Sink>(grant: PriorValidate, at: Span,
     });
 }
 
+/// A list for a client whose validate answers a challenge that is not in the capture.
+pub(in crate::gamespy1) fn list_unproven<S: Sink>(mark: &Mark, sink: &mut S) {
+    let evidence = Evidence { lost: true, ..Evidence::default() };
+    sink.recalled(&GS1014, false, evidence, mark, || {
+        "a list for a client whose challenge is not in the capture".into()
+    });
+}
+
 rule! {
     /// Clients query the servers in the list; they cannot see a server with an invalid address.
     pub GS1015 "list-addresses" { severity: Error, who: Master, needs: Message,
@@ -383,14 +391,15 @@ rule! {
             "0.03 m:28900 > c  tcp fin") }
 }
 
-/// The client has waited for the challenge.
-pub(in crate::gamespy1) fn client_waits<S: Sink>(at: Span, sink: &mut S) {
-    sink.checked(&GS1019, true, at, String::new);
+/// The part of a finding about a client that has not waited.
+const HASTENS: &str = "the client sends a message before the master's challenge";
+
+/// The client's first message ends after the challenge. `waits`: it begins after it, too.
+pub(in crate::gamespy1) fn client_waits<S: Sink>(waits: bool, at: Span, sink: &mut S) {
+    sink.checked(&GS1019, waits, at, || HASTENS.into());
 }
 
-/// It has not. `mark`: its first message.
+/// The client has not waited for the challenge. `mark`: its first message.
 pub(in crate::gamespy1) fn client_hastens<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
-    sink.recalled(&GS1019, false, evidence, mark, || {
-        "the client sends a message before the master's challenge".into()
-    });
+    sink.recalled(&GS1019, false, evidence, mark, || HASTENS.into());
 }

@@ -27,7 +27,10 @@ rule! {
         cite: [("Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
                ("Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
-        wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\SAaJHX96'") }
+        wrong: concat!(
+            r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
+            r"0.02 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5'", "\n",
+            "0.05 m:28900 > c  tcp fin") }
 }
 
 /// `closed`: the position of `\final`; `after`: invalid bytes after it; `numbered`: a `\queryid\`

@@ -148,7 +148,9 @@ fn lists_require_a_valid_code() {
     let wrong = PROOF.replace("3JOdDFU5", "12345678");
     let codes = ["GS1011", "GS1012", "GS1014"];
     assert_eq!(listed(&[LIST], list).codes(), codes, "two parties are at fault");
-    assert_eq!(listed(&[&wrong, LIST], list).codes(), ["GS1005", "GS1014"]);
+    assert_eq!(listed(&[&wrong, LIST], list).codes(), ["GS1005", "GS1018", "GS1014"]);
+    let later = listed(&[&wrong, PROOF, LIST], list);
+    assert_eq!(later.codes(), ["GS1005", "GS1018"], "a right one does not undo a wrong one");
     let unknown = PROOF.replace(r"\ut\", r"\deusex\");
     let request = LIST.replace("ut", "deusex");
     let lab = listed(&[&unknown, &request], list);
@@ -174,7 +176,11 @@ fn clients_of_exempt_games_need_no_code() {
     let short = proof.replace("3JOdDFU5", "3JOd");
     assert_eq!(listed(&[&short, &request], list).codes(), ["GS1004"], "a code that is none");
     let other = PROOF.replace("3JOdDFU5", "");
-    assert_eq!(listed(&[&other, LIST], list).codes(), ["GS1004", "GS1014"], "of another game");
+    assert_eq!(
+        listed(&[&other, LIST], list).codes(),
+        ["GS1004", "GS1018", "GS1014"],
+        "of another game"
+    );
 }
 
 #[test]

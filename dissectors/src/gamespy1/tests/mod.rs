@@ -6,6 +6,7 @@ mod document;
 mod lab;
 mod lists;
 mod lost;
+mod owed;
 mod requests;
 mod robustness;
 mod script;
