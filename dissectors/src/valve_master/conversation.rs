@@ -255,7 +255,7 @@ fn query<S: Sink>(
     if matches!(asked, QueryPosition::On { last: None, lost: true, .. }) {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
-    rules::asked(asked, seed, summary, sink);
+    rules::asked(asked, seed, summary.places, sink);
 }
 
 /// Keeps the filter of the latest query of the flow if its reply can be compared with it.

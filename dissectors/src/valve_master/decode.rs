@@ -8,7 +8,7 @@ use super::filter::{self, FilterSummary, WantedAddresses};
 use super::info::{self, InfoEnd};
 use super::info_keys::{Engine, InfoSummary, region as region_name};
 use super::reply::{BLOCK, ReplySummary};
-use super::rules::{self, Blocks, InfoFrame, QueryLayout};
+use super::rules::{self, Blocks, InfoFrame, QueryLayout, QueryPlaces};
 use super::{fields as f, messages as m};
 
 /// The specification has no rule for all messages that the reader could check.
@@ -64,9 +64,7 @@ pub(super) struct QuerySummary<'a> {
     pub(super) region: u8,
     /// IP:Port, if it is one.
     pub(super) seed: Option<Endpoint>,
-    pub(super) seed_at: Span,
-    pub(super) region_at: Span,
-    pub(super) filter_at: Span,
+    pub(super) places: QueryPlaces,
     pub(super) filter: &'a [u8],
     /// What the addresses of the reply must be.
     pub(super) addresses: WantedAddresses,
@@ -138,26 +136,26 @@ fn query_fields<'a, S: Sink>(
         return Ok(QueryLayout::NoRegion);
     }
     let region = r.u8(&f::REGION)?;
-    (query.region, query.region_at) = (region.value, region.at);
+    (query.region, query.places.region) = (region.value, region.at);
     rules::region_known(region, r.sink);
     let start = r.at();
     let Some(length) = r.peek().iter().position(|&byte| byte == 0) else {
-        query.seed_at = r.here();
+        query.places.seed = r.here();
         if !r.is_empty() {
-            query.seed_at = r.text_of(&f::SEED, r.rest()).at;
+            query.places.seed = r.text_of(&f::SEED, r.rest()).at;
         }
         return Ok(QueryLayout::SeedOpen);
     };
     let seed = bytes.get(start..start + length).unwrap_or_default();
-    query.seed_at = r.text(&f::SEED)?.at;
+    query.places.seed = r.text(&f::SEED)?.at;
     query.seed = endpoint::parse(seed);
-    rules::seed_syntax(query.seed.is_some(), seed, query.seed_at, r.sink);
+    rules::seed_syntax(query.seed.is_some(), seed, query.places.seed, r.sink);
 
     let start = r.at();
     let length = r.peek().iter().position(|&byte| byte == 0);
     let terminated = length.is_some();
     let length = length.unwrap_or(r.rest());
-    query.filter_at = Span::new(start, start + length);
+    query.places.filter = Span::new(start, start + length);
     query.filter = bytes.get(start..start + length).unwrap_or_default();
     let filter = if length == 0 {
         if terminated {

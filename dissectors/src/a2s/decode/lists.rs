@@ -27,6 +27,7 @@ pub(super) fn player_response<S: Sink>(
     };
     r.open(&f::PLAYERS);
     let read = players(r, &mut list, shape);
+    list.has_part = read.is_err();
     r.close();
     if list.unnamed > 0 {
         r.leaf(&f::UNNAMED, 0, list.unnamed.into());
@@ -115,6 +116,7 @@ pub(super) fn rules_response<S: Sink>(
     let mut names = SeenNames::new(r.peek());
     r.open(&f::RULES);
     let read = rule_pairs(r, &mut list, &mut names);
+    list.has_part = read.is_err();
     r.close();
     rules::utf8_rules(&list, r.sink);
     let lost = known.loses(&list);

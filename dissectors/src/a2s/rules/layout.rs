@@ -87,7 +87,7 @@ rule! {
         asks: "every string ends in 0x00 inside the packet",
         cite: [("Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
         right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00"),
-        wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38'") }
+        wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello'") }
 }
 rule! {
     /// Other users see garbage in place of names in a local character set.
@@ -112,7 +112,7 @@ rule! {
         asks: "no field runs past the end of the packet",
         cite: [("A2S_PLAYER", "Then for each player the following fields are sent:")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
-        wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05") }
+        wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 0300") }
 }
 
 /// Bytes after the compressed data, which are not in the decompressed message. If there are none,

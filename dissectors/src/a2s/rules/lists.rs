@@ -13,6 +13,8 @@ pub(in crate::a2s) struct ListCount {
     at: Span,
     /// The number of complete entries.
     pub(in crate::a2s) found: u32,
+    /// A further entry ends too early.
+    pub(in crate::a2s) has_part: bool,
     /// In a list of players, the number of entries without a name.
     pub(in crate::a2s) unnamed: u32,
     /// In a list of rules, the number of entries that are ASCII.
@@ -29,11 +31,23 @@ impl ListCount {
             announced,
             at,
             found: 0,
+            has_part: false,
             unnamed: 0,
             utf8: 0,
             wrong_index: None,
             indexed: false,
         }
+    }
+
+    /// Whether there are as many entries as announced, whole or not.
+    fn is_right(&self) -> bool {
+        self.found + u32::from(self.has_part) == self.announced
+    }
+
+    /// The number of entries, for people.
+    fn shown(&self, noun: &str) -> String {
+        let found = crate::kit::counted(self.found as usize, noun);
+        if self.has_part { found + " and a part of another" } else { found }
     }
 
     /// A whole player entry with this index was read. Indices are bytes: after 255 they wrap.
@@ -82,11 +96,11 @@ rule! {
 
 /// `lost`: the recording lost the entries after those that were read.
 pub(in crate::a2s) fn player_count<S: Sink>(list: &ListCount, lost: bool, sink: &mut S) {
-    sink.checked(&A2S030, !lost && list.found == list.announced, list.at, || {
+    sink.checked(&A2S030, !lost && list.is_right(), list.at, || {
         if lost {
             return LOST.to_owned();
         }
-        let found = crate::kit::counted(list.found as usize, "entry/entries");
+        let found = list.shown("entry/entries");
         format!("Num Players says {}, the packet holds {found}", list.announced)
     });
 }
@@ -195,11 +209,11 @@ rule! {
 
 /// `lost`: the recording lost the rules after those that were read.
 pub(in crate::a2s) fn rules_count<S: Sink>(list: &ListCount, lost: bool, sink: &mut S) {
-    sink.checked(&A2S033, !lost && list.found == list.announced, list.at, || {
+    sink.checked(&A2S033, !lost && list.is_right(), list.at, || {
         if lost {
             return LOST.to_owned();
         }
-        let found = crate::kit::counted(list.found as usize, "rule");
+        let found = list.shown("rule");
         format!("Num Rules says {}, the packet holds {found}", list.announced)
     });
 }

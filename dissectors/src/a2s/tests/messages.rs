@@ -329,9 +329,15 @@ fn a_list_cut_off_at_about_1260_bytes_is_one_fault() {
 
 #[test]
 fn a_list_that_ends_inside_an_entry_has_too_few() {
-    let short = players("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5 01 'Bob' 00 0300");
+    let list = |announced| {
+        let entries = "00 'Ann' 00 03000000 f32:61.5 01 'Bob' 00 0300";
+        players(&format!("FFFFFFFF 44 0{announced} {entries}"))
+    };
+    assert_eq!(list(2).codes(), ["A2S007"], "the last one is there, if not whole");
+    let short = list(3);
     assert_eq!(short.codes(), ["A2S030", "A2S007"]);
-    assert_eq!(short.findings[0].detail, "Num Players says 2, the packet holds 1 entry");
+    let expected = "Num Players says 3, the packet holds 1 entry and a part of another";
+    assert_eq!(short.findings[0].detail, expected);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use crate::kit::{Sink, Span};
 use crate::rule;
-use crate::valve_master::decode::QuerySummary;
 use crate::valve_master::endpoint::{Endpoint, ZERO, shown};
 use crate::valve_master::listing::{Change, QueryPosition};
 use crate::valve_master::reply::ReplySummary;
@@ -52,15 +51,23 @@ rule! {
         wrong: paged!("0.03 c > m  31 03 '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 
+/// Where the fields of a query are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::valve_master) struct QueryPlaces {
+    pub(in crate::valve_master) region: Span,
+    pub(in crate::valve_master) seed: Span,
+    pub(in crate::valve_master) filter: Span,
+}
+
 /// Checks the address after which a query continues, by how it relates to earlier ones on its
 /// socket.
 pub(in crate::valve_master) fn asked<S: Sink>(
     asked: QueryPosition,
     seed: Endpoint,
-    query: &QuerySummary<'_>,
+    places: QueryPlaces,
     sink: &mut S,
 ) {
-    let at = query.seed_at;
+    let at = places.seed;
     match asked {
         QueryPosition::First { elsewhere: true } => sink.checked(&VM022, false, at, || {
             format!("the listing that stopped at {} is continued from another port", shown(seed))
@@ -94,8 +101,8 @@ pub(in crate::valve_master) fn asked<S: Sink>(
             sink.checked(&VM022, true, at, String::new);
             sink.checked(&VM023, true, at, String::new);
             let (what, at) = match change {
-                Some(Change::Region) => ("region", query.region_at),
-                Some(Change::Filter) => ("filter", query.filter_at),
+                Some(Change::Region) => ("region", places.region),
+                Some(Change::Filter) => ("filter", places.filter),
                 None => ("", at),
             };
             sink.checked(&VM024, change.is_none(), at, || {
