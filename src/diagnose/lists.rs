@@ -143,7 +143,6 @@ impl Lists {
                 givers.push(master);
             }
         }
-        self.each(giver, |given| given.begun = Some(listing.clone()));
         self.open.insert((client, master), listing, MOST);
     }
 
@@ -166,10 +165,14 @@ impl Lists {
         servers: impl IntoIterator<Item = SocketAddr>,
     ) {
         let open = self.open.get_mut(&(client, master), MOST);
-        let number = open.map_or(self.number, |listing| {
+        let begun = open.map(|listing| {
             listing.last = frame;
-            listing.number
+            listing.clone()
         });
+        let number = begun.as_ref().map_or(self.number, |listing| listing.number);
+        if let Some(listing) = begun {
+            self.each((master.ip(), id), |given| given.begun = Some(listing.clone()));
+        }
         for server in servers {
             let sighting = Sighting { number, frame, master: master.ip(), client };
             if let Some(known) = self.listed.get_mut(&server) {

@@ -214,6 +214,8 @@ impl Diagnosis {
         let mut items: Vec<_> = with_masters.into_iter().flatten().chain(own).collect();
         // An attack comes before anything else.
         items.sort_by_key(|it| it.item != Item::NotAttacked);
+        let role = if server.query.is_some() { AddressRole::Query } else { AddressRole::Join };
+        let addresses = Vec::from_iter([(address, role)].into_iter().chain(server.addresses));
         DiagnosedServer {
             server: address,
             protocol: server.query.or(server.registers),
@@ -223,7 +225,7 @@ impl Diagnosis {
             best,
             is_cut,
             needs_no_master: query.is_some_and(|it| it.registers.is_none()),
-            addresses: server.addresses,
+            addresses,
             probed: self.probed.remove(&address).unwrap_or_default(),
         }
     }

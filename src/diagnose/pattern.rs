@@ -353,7 +353,8 @@ impl Pattern {
             ("plain", &grouped(plain.asked)),
         ];
         let cause = &causes::answers::APPENDED_CHALLENGE_IGNORED;
-        Some(PatternFailure::new(Failure::with(cause, self.frame(), &values), None))
+        let by = ("appended", self.appendix.unwrap_or(-1).to_string());
+        Some(PatternFailure::new(Failure::with(cause, self.frame(), &values), Some(by)))
     }
 
     /// Some clients are never answered, and no other is missing anything. Of a server that answers nearly all requests, that

@@ -237,6 +237,28 @@ fn a_challenge_from_elsewhere_is_one_each_time() {
 const LIST: &str = "10.0 c > m:27010  31FF '0.0.0.0:0' 00 00\n\
     10.02 m:27010 > c  FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27016 ip:0.0.0.0:0\nend 30";
 
+/// A master that answers no request for its list has cut none.
+#[test]
+fn a_list_that_never_began_is_not_cut() {
+    let script = "0.0 s > m:27010  71\n0.02 m:27010 > s  FFFFFFFF 730A le32:7\n\
+        10.0 c > m:27010  31FF '0.0.0.0:0' 00 00\nend 30";
+    let whole = of_script(script, &VALVE, "10.0.0.2:27015", "list.whole");
+    assert_eq!(whole[..2], ["unknown", "not_in_capture"]);
+}
+
+/// A response that nothing closes never ends for its readers, whether it counts its parts or not.
+#[test]
+fn a_text_without_its_end_is_not_terminated() {
+    let round = |at: u32| {
+        format!(
+            "{at}.0 c > s  '\\\\status\\\\'\n{at}.01 s > c  '\\\\hostname\\\\A\\\\mapname\\\\B'\n"
+        )
+    };
+    let script = round(0) + &round(10) + &round(20) + "end 40";
+    let whole = of_script(&script, &Setting::udp(7778), "10.0.0.2:7778", "seen.whole");
+    assert_eq!(whole[..2], ["no", "not_terminated"]);
+}
+
 /// All that a user may have is the list that a client got.
 #[test]
 fn a_server_that_only_a_list_could_have() {

@@ -785,3 +785,14 @@ fn servers_that_do_not_fit_into_memory() {
     assert!(page.contains("others did not fit into memory"));
     assert!(!page.contains("Nothing is wrong with 16 servers<"));
 }
+
+/// Whoever is attacked is named, also where it is no server of the capture.
+#[test]
+fn a_victim_of_a_reflection_is_in_the_json() {
+    let run =
+        gamewire(["diagnose", "--no-config", "--format", "json", "samples/abuse-victim.pcap"]);
+    let report: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(run.code, 1);
+    assert_eq!(report["attacks"][0]["targets"], serde_json::json!(["198.51.100.7:80"]));
+    assert_eq!(report["broadcasts"], serde_json::json!([]));
+}

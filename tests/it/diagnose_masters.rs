@@ -162,7 +162,7 @@ fn a_flood_of_the_game_port_is_one_of_the_server() {
     let (_, report) = diagnosis::report_of(&file, &[]);
     assert_eq!(item(&report, "attack.none", ""), "no flooded");
     assert_eq!(diagnosis::item(&report, "servers", "play.open"), "absent", "{report:#}");
-    let address = &report["servers"][0]["addresses"][0];
+    let address = &report["servers"][0]["addresses"][1];
     assert_eq!((&address["address"], &address["role"]), (&"10.0.0.2:27016".into(), &"game".into()));
     let run = gamewire(["diagnose", "--no-config", &file]);
     assert_eq!(run.out.matches("under attack").count(), 2, "headline and item: {}", run.out);

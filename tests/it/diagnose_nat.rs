@@ -86,8 +86,8 @@ fn a_server_is_one_on_both_sides_of_nat_whatever_its_addresses() {
             assert_eq!(servers.len(), 1, "{outside} {is_identified} {report:#}");
             assert_eq!(servers[0]["server"], outside);
             assert_eq!(servers[0]["verdict"], "ok", "{report:#}");
-            assert_eq!(servers[0]["addresses"][0]["address"], inside);
-            assert_eq!(servers[0]["addresses"][0]["role"], "nat");
+            assert_eq!(servers[0]["addresses"][1]["address"], inside);
+            assert_eq!(servers[0]["addresses"][1]["role"], "nat");
         }
         let report = at_a_server([outside, inside], true, false).report(&[]);
         assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");

@@ -3,7 +3,7 @@
 use super::rules::{
     BEATS_LATE, BEFORE_END, GS1001, GS1002, GS1004, GS1005, GS1012, GS1016, GS1020, GS1021, GS1022,
     GS1023, GS1024, GS1025, GS1030, GS1031, GS1033, GS1034, LONE_PART, NO_PORT, NO_VALIDATE,
-    PART_MISSING, TWICE,
+    NOT_CLOSED, PART_MISSING, TWICE,
 };
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -52,6 +52,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::saying(&GS1031, PART_MISSING, &causes::SPLIT_PART_MISSING),
         Symptom::saying(&GS1034, TWICE, &causes::answers::KEY_REPEATED),
         Symptom::of(&GS1001, &causes::HEADER_BROKEN),
+        Symptom::saying(&GS1002, NOT_CLOSED, &causes::answers::NOT_TERMINATED),
         Symptom::of(&GS1002, &causes::HEADER_BROKEN),
     ],
     proof: Some(&GS1005),

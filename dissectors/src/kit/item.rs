@@ -62,6 +62,8 @@ macro_rules! items {
 /// What another address of a server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressRole {
+    /// Clients query it there.
+    Query,
     /// Players join there: its responses announce the port.
     Game,
     /// It joins masters from there.
@@ -74,6 +76,7 @@ impl AddressRole {
     /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
+            AddressRole::Query => "query",
             AddressRole::Game => "game",
             AddressRole::Join => "join",
             AddressRole::BehindNat => "nat",

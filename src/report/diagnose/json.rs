@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::super::clock::Clock;
 use super::super::json::line;
-use super::{DiagnosisReport, address, advice};
+use super::{DiagnosisReport, address, advice, attacked};
+use crate::abuse::Attack;
 use crate::diagnose::{Broadcast, DiagnosedParty, DiagnosedServer, ItemVerdict, LeftOut, Outcome};
 
 impl DiagnosisReport<'_> {
@@ -16,8 +17,10 @@ impl DiagnosisReport<'_> {
             servers: Vec<ServerAsJson<'r>>,
             clients: Vec<PartyAsJson<'r>>,
             masters: Vec<PartyAsJson<'r>>,
-            #[serde(skip_serializing_if = "Vec::is_empty")]
             broadcasts: Vec<BroadcastAsJson>,
+            /// Attacks on what is no server.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            attacks: Vec<AttackAsJson>,
             capture: CaptureAsJson<'r>,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             cut: bool,
@@ -33,6 +36,7 @@ impl DiagnosisReport<'_> {
             clients: clients.iter().map(PartyAsJson::of).collect(),
             masters: masters.iter().map(PartyAsJson::of).collect(),
             broadcasts: self.diagnoses.broadcasts.iter().map(BroadcastAsJson::of).collect(),
+            attacks: self.diagnoses.other_attacks().map(AttackAsJson::of).collect(),
             capture: CaptureAsJson {
                 file: self.capture,
                 seat: self.diagnoses.position.name(),
@@ -76,14 +80,13 @@ struct ServerAsJson<'r> {
     #[serde(flatten)]
     result: JsonResult,
     seat: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     addresses: Vec<JsonAddress>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     probed: Vec<String>,
     items: Vec<JsonItem<'r>>,
 }
 
-/// Another address of a server in JSON.
+/// An address of a server in JSON.
 #[derive(Serialize)]
 struct JsonAddress {
     address: String,
@@ -122,6 +125,21 @@ impl BroadcastAsJson {
     fn of(it: &Broadcast) -> BroadcastAsJson {
         let answered_by = it.answered_by.iter().map(ToString::to_string).collect();
         BroadcastAsJson { to: it.to.to_string(), asked: it.asked, answered_by }
+    }
+}
+
+/// An attack on what is no server, in JSON.
+#[derive(Serialize)]
+struct AttackAsJson {
+    seat: &'static str,
+    targets: Vec<String>,
+    text: String,
+}
+
+impl AttackAsJson {
+    fn of(attack: &Attack) -> AttackAsJson {
+        let targets = attack.targets.iter().map(ToString::to_string).collect();
+        AttackAsJson { seat: attack.kind.name(), targets, text: attacked(attack) }
     }
 }
 

@@ -33,6 +33,9 @@ rule! {
             "0.05 m:28900 > c  tcp fin") }
 }
 
+/// What a finding says of a text without `\final`.
+pub(in crate::gamespy1) const NOT_CLOSED: &str = "no \\final closes it";
+
 /// `closed`: the position of `\final`; `after`: invalid bytes after it; `numbered`: a `\queryid\`
 /// follows, as in GameSpy's own software.
 pub(in crate::gamespy1) fn final_closes<S: Sink>(
@@ -42,9 +45,7 @@ pub(in crate::gamespy1) fn final_closes<S: Sink>(
     sink: &mut S,
 ) {
     match (closed, after) {
-        (None, _) => {
-            sink.checked(&GS1002, false, Span::default(), || "no \\final closes it".into())
-        }
+        (None, _) => sink.checked(&GS1002, false, Span::default(), || NOT_CLOSED.into()),
         (Some(_), Some(after)) => sink.checked(&GS1002, false, after, || {
             crate::kit::counted(after.len() as usize, "byte follows/bytes follow") + " \\final"
         }),
