@@ -22,6 +22,7 @@ fn findings_that_are_not_kept_are_counted_by_severity() {
         copy_of: None,
         tunnels: Tunnels::default(),
         hop_limit: 64,
+        direction: Default::default(),
         window_closed: [0; 2],
     };
     let found = |rule, verdict, severity| {

@@ -477,13 +477,16 @@ impl Diagnosis {
             server.wrong = Some((frame, wrong.detail.to_string()));
         }
         let own = from.ip() != to.ip() && matches!(event.message().speaker, Role::Server);
-        let hop_limit = event.context().hop_limit;
-        match event.message().speaker {
-            Role::Server if own => server.hops.server.see(hop_limit),
-            Role::Client if server.with(from.ip()).is_none() => server.hops.clients.see(hop_limit),
-            Role::Client => server.hops.masters.see(hop_limit),
-            Role::Master => server.hops.masters.see(hop_limit),
-            _ => {}
+        let is_of_client = server.with(from.ip()).is_none();
+        let senders = match event.message().speaker {
+            Role::Server => own.then_some(&mut server.hops.server),
+            Role::Client if is_of_client => Some(&mut server.hops.clients),
+            Role::Client | Role::Master => Some(&mut server.hops.masters),
+            _ => None,
+        };
+        if let Some(senders) = senders {
+            let context = event.context();
+            senders.see(context.hop_limit, context.direction);
         }
         if let Some(paths) = event.message().describes {
             let first = |paths: &[&str]| described::first(event, paths);

@@ -3,6 +3,8 @@
 
 use std::net::IpAddr;
 
+use crate::session::PacketDirection;
+
 /// The position of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturePosition {
@@ -42,24 +44,35 @@ impl CapturePosition {
     }
 }
 
-/// Hop limits of packets.
+/// Hop limits and directions of the packets of some hosts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PacketHopLimits {
     /// Some have the sender's initial value.
     fresh: bool,
     /// Some have passed routers.
     routed: bool,
+    /// The recording host sent some, or passed them on.
+    outgoing: bool,
+    /// It received some.
+    incoming: bool,
 }
 
 impl PacketHopLimits {
-    /// Adds a packet's hop limit; 0: unknown.
-    pub(super) fn see(&mut self, hop_limit: u8) {
+    /// Adds a packet's hop limit, 0 if unknown, and its direction.
+    pub(super) fn see(&mut self, hop_limit: u8, direction: PacketDirection) {
+        self.outgoing |= direction == PacketDirection::Outgoing;
+        self.incoming |= direction == PacketDirection::Incoming;
         match hop_limit {
             0 => {}
             // Initial values of operating systems.
             32 | 64 | 128 | 255 => self.fresh = true,
             _ => self.routed = true,
         }
+    }
+
+    /// Whether all come from the recording host, which received none of them.
+    fn all_local(self) -> bool {
+        self.outgoing && !self.incoming
     }
 
     fn all_fresh(self) -> bool {
@@ -112,6 +125,10 @@ pub(super) fn position(
     let others_routed =
         asking.all_routed() && !listing.fresh || listing.all_routed() && !asking.fresh;
     match () {
+        // The recorder says it.
+        () if own.all_local() && !asking.all_local() => CapturePosition::Server,
+        () if asking.all_local() && own.incoming => CapturePosition::Client,
+        () if listing.all_local() && own.incoming => CapturePosition::Master,
         () if own.all_fresh() && others_routed => CapturePosition::Server,
         () if own.all_routed() && asking.all_fresh() => CapturePosition::Client,
         () if own.all_routed() && listing.all_fresh() => CapturePosition::Master,
@@ -130,7 +147,7 @@ mod tests {
     fn hops(server: &[u8], clients: &[u8], masters: &[u8]) -> HopLimits {
         let of = |limits: &[u8]| {
             let mut hops = PacketHopLimits::default();
-            limits.iter().for_each(|limit| hops.see(*limit));
+            limits.iter().for_each(|limit| hops.see(*limit, PacketDirection::Unknown));
             hops
         };
         HopLimits { server: of(server), clients: of(clients), masters: of(masters) }
@@ -159,5 +176,26 @@ mod tests {
         assert_eq!(position(hops(&[64], &[64], &[64]), &both), CapturePosition::Client);
         let apart = [(server, client), (client, master), (master, server)];
         assert_eq!(position(hops(&[64], &[64], &[64]), &apart), CapturePosition::Unknown);
+    }
+
+    #[test]
+    fn directions_tell_the_seat() {
+        use PacketDirection::{Incoming, Outgoing};
+        let of = |directions: &[PacketDirection]| {
+            let mut hops = PacketHopLimits::default();
+            directions.iter().for_each(|direction| hops.see(64, *direction));
+            hops
+        };
+        let position = |server: &[PacketDirection], clients: &[PacketDirection]| {
+            let hops =
+                HopLimits { server: of(server), clients: of(clients), ..HopLimits::default() };
+            let server = IpAddr::from([10, 0, 0, 1]);
+            position(server, &hops, &CommonHosts::default(), (&[], &[]))
+        };
+        assert_eq!(position(&[Outgoing], &[Incoming]), CapturePosition::Server);
+        assert_eq!(position(&[Incoming], &[Outgoing]), CapturePosition::Client);
+        // A router, or the host of a container, passes on what it receives.
+        let both = [Incoming, Outgoing];
+        assert_eq!(position(&both, &both), CapturePosition::Unknown);
     }
 }

@@ -3,7 +3,7 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
 use super::outcome::Outcome;
-use super::packet::{Ip, LinkTags};
+use super::packet::{Ip, LinkTags, PacketDirection};
 use super::tunnels::Tunnels;
 use super::walk::{IpPayload, Walk};
 use crate::capture::LinkType;
@@ -18,6 +18,7 @@ pub fn decode(link: LinkType, data: &[u8], original_length: u32) -> Outcome<'_> 
         data,
         cut: original_length.saturating_sub(recorded),
         layers: 0,
+        direction: PacketDirection::Unknown,
         vlan: None,
         tags: LinkTags::default(),
         tunnels: Tunnels::default(),
@@ -30,8 +31,15 @@ pub fn decode(link: LinkType, data: &[u8], original_length: u32) -> Outcome<'_> 
 /// `protocol` and `ip` are those of its first fragment. The outcome may be a fragment again, of a
 /// datagram inside a tunnel. Payload offsets count from the beginning of `bytes`.
 pub fn decode_ip_payload(ip: Ip, protocol: u8, bytes: &[u8]) -> Outcome<'_> {
-    let mut walk =
-        Walk { data: bytes, cut: 0, layers: 0, vlan: ip.vlan, tags: ip.tags, tunnels: ip.tunnels };
+    let mut walk = Walk {
+        data: bytes,
+        cut: 0,
+        layers: 0,
+        direction: ip.direction,
+        vlan: ip.vlan,
+        tags: ip.tags,
+        tunnels: ip.tunnels,
+    };
     let carried =
         IpPayload { ip, ipv4: &[], protocol, bytes, missing: 0, snapped: false, note: None };
     walk.ip_payload(carried)

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use super::ip_defrag::Joined;
 use super::outcome::Outcome;
 use super::packet::{
-    Datagram, Fragment, Headers, Ip, LinkTags, Segment, TcpFlags, TransportPayload,
+    Datagram, Fragment, Headers, Ip, LinkTags, PacketDirection, Segment, TcpFlags, TransportPayload,
 };
 use super::protocol::{TCP, UDP};
 use super::tunnels::Tunnels;
@@ -110,7 +110,8 @@ impl<'a> Glance<'a> {
         let (source, destination) = (source.into(), destination.into());
         let (hop_limit, vlan) = (self.head[22], None);
         let (tags, tunnels) = (LinkTags::default(), Tunnels::default());
-        let ip = Ip { source, destination, hop_limit, vlan, tags, tunnels };
+        let direction = PacketDirection::Unknown;
+        let ip = Ip { source, destination, hop_limit, direction, vlan, tags, tunnels };
         let note = None;
         let [source_port, destination_port] = self.ports();
         let bytes = self.payload();

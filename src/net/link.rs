@@ -8,7 +8,7 @@
 use etherparse::SingleVlanSlice;
 
 use super::outcome::{Outcome, malformed};
-use super::packet::{Layer, UnreadLayer};
+use super::packet::{Layer, PacketDirection, UnreadLayer};
 use super::tunnels::Tunnel;
 use super::walk::{Walk, u16_be, u32_be};
 use super::{ether_type, limits, looks_like};
@@ -131,7 +131,8 @@ impl<'a> Walk<'a> {
         let Some((header, rest)) = bytes.split_first_chunk::<16>() else {
             return self.short(Layer::Link);
         };
-        let [_, _, hardware_high, hardware_low, .., high, low] = *header;
+        let [_, packet_type, hardware_high, hardware_low, .., high, low] = *header;
+        self.direction = PacketDirection::of_cooked(packet_type);
         let hardware = u16::from_be_bytes([hardware_high, hardware_low]);
         self.cooked_protocol(hardware, u16::from_be_bytes([high, low]), rest)
     }
@@ -140,7 +141,8 @@ impl<'a> Walk<'a> {
         let Some((header, rest)) = bytes.split_first_chunk::<20>() else {
             return self.short(Layer::Link);
         };
-        let [high, low, _, _, _, _, _, _, hardware_high, hardware_low, ..] = *header;
+        let [high, low, _, _, _, _, _, _, hardware_high, hardware_low, packet_type, ..] = *header;
+        self.direction = PacketDirection::of_cooked(packet_type);
         let hardware = u16::from_be_bytes([hardware_high, hardware_low]);
         self.cooked_protocol(hardware, u16::from_be_bytes([high, low]), rest)
     }
@@ -421,6 +423,26 @@ mod tests {
             query_over(link, &header(1, 0x0004, &snap));
             assert_eq!(decode(link, &header(824, 0x0800, &ipv4_query()), 0), Outcome::Other);
             assert_eq!(decode(link, &header(1, 0x000c, &ipv4_query()), 0), Outcome::Other);
+        }
+    }
+
+    #[test]
+    fn linux_cooked_captures_tell_the_direction() {
+        let direction = |link: LinkType, packet: &[u8]| {
+            let Outcome::Udp(datagram) = decode(link, packet, 0) else { panic!("a datagram") };
+            datagram.ip.direction
+        };
+        for (packet_type, expected) in [
+            (0, PacketDirection::Incoming),
+            (3, PacketDirection::Unknown),
+            (4, PacketDirection::Outgoing),
+        ] {
+            let mut first = cooked(1, 0x0800, &ipv4_query());
+            first[1] = packet_type;
+            assert_eq!(direction(LinkType::LINUX_SLL, &first), expected);
+            let mut second = cooked2(1, 0x0800, &ipv4_query());
+            second[10] = packet_type;
+            assert_eq!(direction(LinkType::LINUX_SLL2, &second), expected);
         }
     }
 

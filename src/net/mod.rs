@@ -50,6 +50,6 @@ pub use link_types::{link_name, read_links};
 pub use outcome::{Aggregate, Outcome};
 pub use packet::{
     Datagram, Echo, Fragment, FrameRef, Headers, IcmpError, Ip, Layer, LinkTags, Malformed,
-    OtherIcmp, Quote, Segment, TcpFlags, TransportPayload, UnreadLayer,
+    OtherIcmp, PacketDirection, Quote, Segment, TcpFlags, TransportPayload, UnreadLayer,
 };
 pub use tunnels::{Tunnel, Tunnels};

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::BitOr;
 
+use serde::{Deserialize, Serialize};
+
 use dissectors::kit::Transport;
 
 use super::tunnels::Tunnels;
@@ -71,12 +73,37 @@ pub struct Ip {
     pub destination: IpAddr,
     /// IPv4 time to live or IPv6 hop limit.
     pub hop_limit: u8,
+    /// Its direction.
+    pub direction: PacketDirection,
     /// The innermost 802.1Q VLAN identifier.
     pub vlan: Option<u16>,
     /// The tags and labels around it.
     pub tags: LinkTags,
     /// The tunnels that this packet was found in.
     pub tunnels: Tunnels,
+}
+
+/// The direction of a packet at the recording host, which Linux cooked captures tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum PacketDirection {
+    /// Not recorded, or the packet is for another host.
+    #[default]
+    Unknown,
+    /// To this host.
+    Incoming,
+    /// From this host.
+    Outgoing,
+}
+
+impl PacketDirection {
+    /// By the packet type of a Linux cooked capture.
+    pub(super) fn of_cooked(packet_type: u8) -> PacketDirection {
+        match packet_type {
+            0 => PacketDirection::Incoming,
+            4 => PacketDirection::Outgoing,
+            _ => PacketDirection::Unknown,
+        }
+    }
 }
 
 /// How many VLAN tags, then MPLS labels, come before the outermost IP header.

@@ -7,7 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
 use super::limits;
-use super::packet::{Ip, Layer, LinkTags, Malformed, TransportPayload};
+use super::packet::{Ip, Layer, LinkTags, Malformed, PacketDirection, TransportPayload};
 use super::tunnels::{Tunnel, Tunnels};
 
 /// A packet while it is decoded.
@@ -18,6 +18,7 @@ pub(super) struct Walk<'a> {
     /// Number of bytes that the capture cut off at the end of the current layer.
     pub(super) cut: u32,
     pub(super) layers: u8,
+    pub(super) direction: PacketDirection,
     pub(super) vlan: Option<u16>,
     pub(super) tags: LinkTags,
     pub(super) tunnels: Tunnels,

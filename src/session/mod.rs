@@ -19,7 +19,7 @@ mod totals;
 
 pub use crate::flows::{ExchangeCounts, ExchangeEffect};
 pub use crate::message::{Checked, LeftOut, PassedRule, Value};
-pub use crate::net::LinkTags;
+pub use crate::net::{LinkTags, PacketDirection};
 #[cfg(any(feature = "commands", feature = "tables"))]
 pub(crate) use drive::{Drive, Observer};
 pub use engine::{Decoder, Partition};

@@ -23,6 +23,7 @@ fn addresses(version6: bool, source: u32) -> Ip {
         source,
         destination,
         hop_limit: 64,
+        direction: Default::default(),
         vlan: None,
         tags: Default::default(),
         tunnels: Tunnels::default(),

@@ -353,7 +353,8 @@ impl Session {
         let frame = (context.frame, time);
         let is_foreign = match outcome {
             Outcome::Udp(datagram) => {
-                context.hop_limit = datagram.ip.hop_limit;
+                (context.hop_limit, context.direction) =
+                    (datagram.ip.hop_limit, datagram.ip.direction);
                 context.note(datagram.note.as_ref());
                 let is_ours = shard.datagram(context, &key, datagram, time, recorded, recorder);
                 if !is_ours {
@@ -371,7 +372,8 @@ impl Session {
             }
             Outcome::Tcp(segment) => {
                 shard.see_host(context, key.source, key.destination);
-                context.hop_limit = segment.ip.hop_limit;
+                (context.hop_limit, context.direction) =
+                    (segment.ip.hop_limit, segment.ip.direction);
                 context.note(segment.note.as_ref());
                 shard.see_pair(context, &key, (segment.payload.bytes, segment.flags), frame);
                 if let Some(place) = shard.place(&key, segment, time) {

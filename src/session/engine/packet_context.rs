@@ -7,7 +7,7 @@ use dissectors::net_rules::NET008;
 use super::Recorded;
 use super::memory::Incomplete;
 use crate::flows::FlowMut;
-use crate::net::{Defragmenter, Hosts, Malformed, Tunnels};
+use crate::net::{Defragmenter, Hosts, Malformed, PacketDirection, Tunnels};
 use crate::session::{CutPackets, EventOrder, FlowContext, Links, Numbers, Options};
 
 /// The result of a rule about a packet's headers.
@@ -59,6 +59,7 @@ pub(super) struct PacketContext {
     pub(super) links: Links,
     /// The current packet's IPv4 time to live or IPv6 hop limit.
     pub(super) hop_limit: u8,
+    pub(super) direction: PacketDirection,
 }
 
 impl PacketContext {
@@ -82,6 +83,7 @@ impl PacketContext {
             bytes: 0,
             links: Links::default(),
             hop_limit: 0,
+            direction: PacketDirection::Unknown,
             options,
         }
     }
@@ -117,6 +119,7 @@ impl PacketContext {
             copy_of: None,
             tunnels: Tunnels::default(),
             hop_limit: self.hop_limit,
+            direction: self.direction,
             window_closed: [0; 2],
         }
     }

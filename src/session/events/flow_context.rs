@@ -6,7 +6,7 @@ use dissectors::Id;
 use dissectors::kit::{FlowFacts, Role, Transport};
 use serde::{Deserialize, Serialize};
 
-use crate::net::Tunnels;
+use crate::net::{PacketDirection, Tunnels};
 use crate::session::EventOrder;
 
 /// The flow and the packet of an event.
@@ -31,6 +31,8 @@ pub struct FlowContext {
     pub tunnels: Tunnels,
     /// The packet's IPv4 time to live or IPv6 hop limit; 0 if unknown.
     pub hop_limit: u8,
+    /// The packet's direction at the recording host.
+    pub direction: PacketDirection,
     /// For how many milliseconds each end's TCP window was closed since it last sent bytes.
     pub window_closed: [u32; 2],
 }
@@ -48,6 +50,7 @@ impl FlowContext {
             copy_of: None,
             tunnels: Tunnels::default(),
             hop_limit: 0,
+            direction: PacketDirection::Unknown,
             window_closed: [0; 2],
         }
     }

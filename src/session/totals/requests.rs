@@ -439,6 +439,7 @@ mod tests {
             copy_of: None,
             tunnels: Tunnels::default(),
             hop_limit: 64,
+            direction: Default::default(),
             window_closed: [0; 2],
         };
         let (time, length, side) = (Time(frame as i64), 25, Side::First);

@@ -113,6 +113,7 @@ fn segment(flags: TcpFlags, numbers: [u32; 2], bytes: &[u8], announced: usize) -
             source: host,
             destination: host,
             hop_limit: 64,
+            direction: Default::default(),
             vlan: None,
             tags: Default::default(),
             tunnels: Tunnels::default(),
