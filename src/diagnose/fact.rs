@@ -9,6 +9,11 @@ pub(super) use dissectors::ledger::NO_ACCIDENT;
 /// As many exchanges show a share.
 pub(super) const ENOUGH: u64 = 10;
 
+/// Whether so many failures of all are too many: more than one of ten, or of fewer than ten more than an accident.
+pub(super) fn is_too_much(bad: u64, all: u64) -> bool {
+    10 * bad > all && (all >= ENOUGH || bad >= NO_ACCIDENT)
+}
+
 /// What is not known of a packet that was cut.
 pub(super) const NOT_WHOLE: &str = "it was not recorded whole: record with a larger snaplen";
 
@@ -177,7 +182,7 @@ impl Fact {
     /// Why it is unknown, how often it was, and of how many, where that is too much.
     pub(super) fn doubtful_share(&self) -> Option<(&Failure, u64, u64)> {
         let all = self.doubts + self.good + self.times_not();
-        let is_much = self.is_too_much(self.doubts, all) && self.good > 0;
+        let is_much = is_too_much(self.doubts, all) && self.good > 0;
         self.open.as_deref().filter(|_| is_much).map(|why| (why, self.doubts, all))
     }
 
@@ -200,11 +205,6 @@ impl Fact {
     /// How often it was not met.
     pub(super) fn times_not(&self) -> u64 {
         self.run + self.mended
-    }
-
-    /// Whether so many failures of all are too many: one of ten, and more than an accident.
-    pub(super) fn is_too_much(&self, bad: u64, all: u64) -> bool {
-        bad >= NO_ACCIDENT && 10 * bad >= all
     }
 
     /// The latest failure, with its number and that of all, if some fail and others do not.

@@ -78,6 +78,16 @@ impl Diagnosis {
         }
     }
 
+    /// A port of masters refuses connections.
+    fn refuses_connections(&mut self, id: Id, address: SocketAddr) {
+        let refused = self.refused.get_mut(&address, self.remembered);
+        if let Some(why) = refused.map(|(_, why)| why.clone())
+            && let Some(master) = self.master(id, address)
+        {
+            master.is_closed(address, &why);
+        }
+    }
+
     /// Masters that should speak first, and say nothing: in connections that they accept, or because nothing comes from
     /// them at all.
     fn silent_masters(
@@ -94,6 +104,10 @@ impl Diagnosis {
                 continue;
             }
             let Some(id) = greets(end.port()) else { continue };
+            if is_refusal(traffic) {
+                self.refuses_connections(id, *end);
+                continue;
+            }
             let timeout = self.ledger_settings.answer_timeout;
             let Some(silence) = silence(traffic, timeout, end_of_capture) else { continue };
             if let Some(master) = self.master(id, *end) {
@@ -101,6 +115,11 @@ impl Diagnosis {
             }
         }
     }
+}
+
+/// Whether the first of two ends refuses the connection of the other one.
+fn is_refusal(traffic: &PairTraffic) -> bool {
+    !traffic.accepts[0] && traffic.closes[0] && traffic.bytes == [0; 2]
 }
 
 /// How the first of two ends says nothing to the other one, if it does.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::kit::{CauseKind, Item, causes};
 
 use super::Diagnosis;
-use super::fact::{Failure, NO_ACCIDENT};
+use super::fact::{Failure, NO_ACCIDENT, is_too_much};
 use super::pattern::PatternFailure;
 use super::server::{ChallengeLoops, Odd, Server};
 use crate::session::Totals;
@@ -252,7 +252,7 @@ fn odd_responses(server: &mut Server) {
     let values: [(_, &dyn Display); 3] = [("times", &times), ("all", &all), ("text", &text)];
     let failure = |frame: &u64| Failure::with(cause, *frame, &values);
     let failures: Vec<_> = odd.frames.iter().map(failure).collect();
-    let is_accident = odd.times < NO_ACCIDENT || 10 * odd.times < odd.times + good;
+    let is_accident = !is_too_much(odd.times, odd.times + good);
     let (frames, readable) = (odd.frames.clone(), server.fact_mut(Item::Readable));
     match failures.first().filter(|_| is_accident) {
         Some(why) if readable.run == 0 => readable.doubt(frames, why.clone()),
@@ -280,7 +280,7 @@ fn too_many(server: &mut Server, item: Item) {
         return;
     }
     let Some((latest, bad, all)) = fact.share() else { return };
-    let is_too_many = fact.is_too_much(bad, all);
+    let is_too_many = is_too_much(bad, all);
     let client = server.only_failing(item);
     let toward = client.map_or(String::new(), |client| format!(", all to {client}"));
     let text = format!("{} of {} responses{toward}: {}", grouped(bad), grouped(all), latest.text);

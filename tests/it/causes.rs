@@ -1,7 +1,7 @@
 //! Causes in `gamewire diagnose` that no sample has, each with a capture.
 
-use crate::support::gamewire;
 use crate::support::project::Project;
+use crate::support::{diagnosis, gamewire};
 use captures::exchange::{Setting, capture};
 use captures::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 use serde_json::Value;
@@ -244,6 +244,35 @@ fn a_list_that_never_began_is_not_cut() {
         10.0 c > m:27010  31FF '0.0.0.0:0' 00 00\nend 30";
     let whole = of_script(script, &VALVE, "10.0.0.2:27015", "list.whole");
     assert_eq!(whole[..2], ["unknown", "not_in_capture"]);
+}
+
+/// More than one of ten responses is too many, of at least ten; of fewer, three.
+#[test]
+fn one_of_ten_responses_may_be_unreadable() {
+    let verdict = |good: usize, bad: usize| {
+        let round = |nth: usize| {
+            let text = if nth < bad { "00000000 '' 00*20" } else { PLAYERS };
+            format!("{nth}0.0 c > s  FFFFFFFF 55 01020304\n{nth}0.1 s > c  {text}\n")
+        };
+        let script = (0..good + bad).map(round).collect::<String>() + "end 900";
+        of_script(&script, &A2S, "10.0.0.2:27015", "seen.readable")[0].clone()
+    };
+    for (good, bad, expected) in
+        [(9, 1, "unknown"), (10, 2, "no"), (6, 2, "unknown"), (6, 3, "no"), (12, 0, "yes")]
+    {
+        assert_eq!(verdict(good, bad), expected, "{good} {bad}");
+    }
+}
+
+const PLAYERS: &str = "FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5";
+
+/// A master that refuses connections is named, also where nothing else of it is in the capture.
+#[test]
+fn a_port_of_masters_that_refuses_connections() {
+    let script = "1.0 m:28900 > c tcp refused\nend 40";
+    let (_project, file) = Project::of_script(script, &Setting::udp(27900));
+    let (code, report) = diagnosis::report_of(&file, &[]);
+    assert_eq!((code, &report["masters"][0]["cause"]), (1, &"tcp_refused".into()), "{report:#}");
 }
 
 /// A response that nothing closes never ends for its readers, whether it counts its parts or not.
