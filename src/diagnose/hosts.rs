@@ -137,11 +137,13 @@ impl Diagnosis {
         Some(asked)
     }
 
-    /// The last addresses of their clients' networks, which never send anything: all hosts there are asked.
+    /// The last addresses of their clients' networks, which never send anything: all hosts there are asked. One that
+    /// the user asks about is looked up like a server.
     pub(super) fn silent_broadcasts(&mut self) {
         let is_broadcast = |address: &SocketAddr, server: &Server| {
             let host = address.ip();
             is_private(host)
+                && !self.is_wanted(address)
                 && !self.speakers.contains(&host)
                 && !server.clients.is_empty()
                 && server.clients.iter().all(|client| may_be_of_several(host, *client))

@@ -35,6 +35,7 @@ mod server;
 mod signs;
 mod sizes;
 mod verdict;
+mod wanted;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -26,43 +26,20 @@ const OF_ANY: [Item; 6] =
 impl Diagnosis {
     /// The results.
     pub fn outcome(mut self, read: &mut Totals) -> Diagnoses {
-        let wanted = self.wanted;
         self.unread_datagram();
         self.count_orphans();
         self.across_flows(read);
         let (attacks, omitted) = self.attacks();
         self.other_traffic(read);
-        let (clients, givers) = self.other_parties(read, wanted.is_some());
+        let (clients, givers) = self.other_parties(read, self.wanted.is_some());
         self.one_side_of_nat();
-        // A server that is named is shown, whatever it is.
-        if wanted.is_none() {
-            self.silent_broadcasts();
-            self.one_server_each();
-            self.probed = self.other_ports();
-        }
+        self.silent_broadcasts();
+        self.one_server_each();
+        self.probed = self.other_ports();
         self.answering = self.first_answering_ports();
         self.taken = self.taken_addresses();
-        // A server that registers also sends requests to its masters, which are not servers.
-        let masters: Set<_> = self.servers.values().flat_map(Server::masters).collect();
-        let known = self.servers.keys().copied();
-        let known = known.filter(|server| wanted.is_some() || !masters.contains(server));
-        let is_it = |address: &SocketAddr| {
-            wanted.is_none_or(|(ip, port)| {
-                ip == address.ip() && port.is_none_or(|port| port == address.port())
-            })
-        };
-        let is_wanted = |server: &SocketAddr| {
-            is_it(server) || self.servers.get(server).is_some_and(|it| it.has_address(is_it))
-        };
-        let mut addresses: Vec<_> = known.filter(is_wanted).collect();
-        if addresses.is_empty()
-            && let Some((ip, port)) = wanted
-        {
-            addresses.push(SocketAddr::new(ip, port.unwrap_or(0)));
-        }
-        addresses.sort_unstable();
-        let each = addresses.into_iter();
-        let mut servers: Vec<_> = each.map(|address| self.diagnosed(address, read)).collect();
+        let shown = self.servers_to_show().into_iter();
+        let mut servers: Vec<_> = shown.map(|address| self.diagnosed(address, read)).collect();
         servers.sort_by_cached_key(DiagnosedServer::outcome);
         let cut = if self.lists.is_cut {
             Some("lists have more servers than fit into memory; see --memory")

@@ -323,11 +323,6 @@ impl Server {
         self.query.is_some_and(|id| id.info().diagnosis.endless.is_some())
     }
 
-    /// Whether another address of it is one of these.
-    pub(super) fn has_address(&self, is_it: impl Fn(&SocketAddr) -> bool) -> bool {
-        self.addresses.iter().any(|(address, _)| is_it(address))
-    }
-
     /// It says its name.
     pub(super) fn is_named(&mut self, name: &Value<'_>) {
         // It rarely changes.

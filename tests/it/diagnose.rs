@@ -356,8 +356,8 @@ fn a_lost_fragment_is_laid_to_the_server_whose_it_is() {
     let response = "FFFFFFFF 45 0100 'a' 00 'b'*40 00";
     let script = format!(
         "0.0 c > s1  FFFFFFFF 54 'Source Engine Query' 00\n\
-         1.0 c > s2  FFFFFFFF 56 le32:7\n\
-         1.02 s2 > c frag=32  {response}\n\
+         20.0 c > s2  FFFFFFFF 56 le32:7\n\
+         20.02 s2 > c frag=32  {response}\n\
          end 60"
     );
     let setting = Setting::udp(27015);

@@ -28,6 +28,7 @@ mod diagnose;
 mod diagnose_answers;
 mod diagnose_challenges;
 mod diagnose_masters;
+mod diagnose_named;
 mod diagnose_nat;
 mod diagnose_parties;
 mod diagnose_seats;

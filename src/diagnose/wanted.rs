@@ -1,0 +1,68 @@
+//! Which servers the results are for: all, or those that the user asks about.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::kit::Set;
+
+use super::server::Server;
+use super::{Diagnosis, masters};
+
+impl Diagnosis {
+    /// The addresses of the servers to show, in order. One that is named is shown, whatever it is.
+    pub(super) fn servers_to_show(&mut self) -> Vec<SocketAddr> {
+        // A server that registers also sends requests to its masters, which are not servers.
+        let masters: Set<_> = self.servers.values().flat_map(Server::masters).collect();
+        let (masters, servers): (Vec<_>, Vec<_>) =
+            self.servers.keys().copied().partition(|address| masters.contains(address));
+        let mut shown = match self.wanted {
+            Some(wanted) => self.named(wanted, servers, masters),
+            None => servers,
+        };
+        shown.sort_unstable();
+        shown
+    }
+
+    /// Those that the user asks about: a server's own name comes before other addresses of servers, and these before
+    /// masters. What is none of them is looked up all the same.
+    fn named(
+        &mut self,
+        (ip, port): (IpAddr, Option<u16>),
+        mut servers: Vec<SocketAddr>,
+        masters: Vec<SocketAddr>,
+    ) -> Vec<SocketAddr> {
+        let known = port.and_then(|port| self.resolve(SocketAddr::new(ip, port)));
+        if let Some(known) = known.filter(|known| servers.contains(known)) {
+            return vec![known];
+        }
+        let is_it = |address| known == Some(address) || self.is_wanted(&address);
+        servers.retain(|server| self.all_addresses(*server).any(is_it));
+        if servers.is_empty() {
+            servers.extend(masters.into_iter().filter(|master| self.is_wanted(master)));
+        }
+        if servers.is_empty() {
+            servers.push(SocketAddr::new(ip, port.unwrap_or(0)));
+        }
+        servers
+    }
+
+    /// Whether the user asks about this address.
+    pub(super) fn is_wanted(&self, address: &SocketAddr) -> bool {
+        self.wanted.is_some_and(|(ip, port)| {
+            ip == address.ip() && port.is_none_or(|port| port == address.port())
+        })
+    }
+
+    /// All addresses of a server, with those where it is no server of its own: the port for players, the one that its
+    /// master probes, and those that clients probed.
+    fn all_addresses(&self, address: SocketAddr) -> impl Iterator<Item = SocketAddr> {
+        let server = self.servers.get(&address);
+        let own = server.into_iter().flat_map(move |server| server.own_addresses(address));
+        let above = server
+            .and_then(|it| it.registers)
+            .and_then(masters)
+            .and_then(|it| address.port().checked_add(it.probe_above?));
+        let ports = [server.and_then(|it| it.game_port), above].into_iter().flatten();
+        let probed = self.probed.get(&address).into_iter().flatten().copied();
+        own.chain(ports.map(move |port| SocketAddr::new(address.ip(), port))).chain(probed)
+    }
+}

@@ -1,0 +1,105 @@
+//! `gamewire diagnose --server`: a server that is named, by whichever of its addresses, is the same one as among all.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::support::diagnosis::{diagnosed, report_of};
+use crate::support::project::Project;
+use crate::support::{samples, skip};
+use captures::exchange::Setting;
+use captures::wire::{Capture, Datagram, Link, START};
+use serde_json::Value;
+
+/// Captures with more servers take too long.
+const MOST: usize = 25;
+
+fn servers(report: &Value) -> &[Value] {
+    report["servers"].as_array().unwrap()
+}
+
+/// All addresses in a server's result, its name first.
+fn addresses(server: &Value) -> Vec<&str> {
+    let list = |key: &str| server[key].as_array().into_iter().flatten();
+    let own = list("addresses").map(|it| &it["address"]);
+    let all = [&server["server"]].into_iter().chain(own).chain(list("probed"));
+    all.map(|address| address.as_str().unwrap()).collect()
+}
+
+/// Names each server of these captures by each of its addresses; returns how many there were of both.
+fn compare(files: &[PathBuf]) -> [usize; 2] {
+    let (mut named, mut by_others) = (0, 0);
+    for file in files {
+        let file = file.to_str().unwrap();
+        let (_, all) = report_of(file, &[]);
+        if servers(&all).len() > MOST {
+            continue;
+        }
+        for server in servers(&all) {
+            let names = BTreeSet::from_iter(addresses(server));
+            named += 1;
+            by_others += names.len() - 1;
+            for name in names {
+                let (code, report) = report_of(file, &["--server", name]);
+                assert_eq!(servers(&report), [server.clone()], "{file} {name}");
+                assert_eq!(code == 1, server["verdict"] == "fault", "{file} {name}");
+            }
+        }
+    }
+    [named, by_others]
+}
+
+#[test]
+fn a_server_of_a_sample_is_the_same_by_each_of_its_addresses() {
+    let [named, _] = compare(&samples());
+    assert!(named > 40, "{named}");
+}
+
+#[test]
+fn a_server_of_a_report_is_the_same_by_each_of_its_addresses() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/reports");
+    let Ok(found) = std::fs::read_dir(folder) else {
+        return skip::skipped("captures", "no captures of reports are here");
+    };
+    let mut files: Vec<_> = found.map(|file| file.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|it| it == "pcap"));
+    files.sort();
+    let [named, by_others] = compare(&files);
+    assert!(named > 100 && by_others > 10, "{named} {by_others}");
+}
+
+const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+
+/// An answer that announces a port for players.
+const ANSWER: &str =
+    "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 80 8C69";
+
+#[test]
+fn ports_where_a_server_is_not_queried_are_its_own() {
+    let script = format!("0.0 c > s  {INFO}\n0.1 s > c  {ANSWER}\nend 9");
+    let named = |name: &str| {
+        let (_, report) = diagnosed(&script, &Setting::udp(27015), &["--server", name]);
+        servers(&report)[0]["server"].clone()
+    };
+    assert_eq!(named("10.0.0.2:27020"), "10.0.0.2:27015", "it announces that port for players");
+    assert_eq!(named("10.0.0.2:27021"), "10.0.0.2:27021", "nothing is known of this one");
+
+    let (_, report) = report_of("samples/acr-master.pcap", &["--server", "10.0.0.2:28771"]);
+    assert_eq!(servers(&report)[0]["server"], "10.0.0.2:28770", "its master probes that port");
+}
+
+#[test]
+fn what_is_no_server_is_shown_by_its_name() {
+    let mut capture = Capture::new(Link::Ethernet);
+    for nth in 0..4 {
+        let info = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+        let asked = Datagram::new("10.0.0.1:50000", "10.0.0.255:27015", info);
+        capture.push(START.after(nth * 1_000_000_000), &asked.packet());
+    }
+    let (_project, file) = Project::of_capture(capture.pcap());
+    let shown = |options: &[&str]| report_of(&file, options).1;
+    assert!(servers(&shown(&[])).is_empty());
+    let report = shown(&["--server", "10.0.0.255:27015"]);
+    assert_eq!(servers(&report)[0]["server"], "10.0.0.255:27015");
+    assert_eq!(servers(&report)[0]["items"][0]["item"], "seen.asked");
+    assert_eq!(servers(&report)[0]["items"][0]["verdict"], "yes", "{report}");
+}
