@@ -34,7 +34,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'U' | b'V', _, _, _, _] | [b'W' | b'i'] => Claim::Sure,
         // One library appends four bytes; a text of nine characters may belong to any game.
         [b'U' | b'V', ref rest @ ..] if rest.len() == 8 => sure(!rest.is_ascii()),
-        [b'U' | b'V', ref rest @ ..] => weak(rest.len() < 16 || rest.iter().all(|&byte| byte == 0)),
+        [b'U' | b'V', ref rest @ ..] => weak(rest.len() < 16 || is_padded(rest)),
         // A list without entries is too short to be certain. On a known flow no further check is
         // needed.
         [b'I' | b'm' | b'D' | b'E', _, _, _, ..] => sure(!expected && is_whole(bytes)),
@@ -44,6 +44,11 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
         _ => weak(hint.to_port && is_old_query(message)),
     }
+}
+
+/// Whether nothing but zeros follows a challenge.
+fn is_padded(bytes: &[u8]) -> bool {
+    bytes.iter().skip(4).all(|&byte| byte == 0)
 }
 
 /// Whether this is a query in words, of the first servers of Half-Life.

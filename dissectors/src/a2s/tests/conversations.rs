@@ -390,6 +390,14 @@ fn own_messages_are_claimed() {
     }
     // Cut by the snaplen.
     assert_eq!(A2s::claim(&bytes("FFFFFFFF 'TSource E'"), none), Claim::Sure);
+    for (padded, expected) in [
+        ("FFFFFFFF 55 FFFFFFFF 00*1191", Claim::Weak),
+        ("FFFFFFFF 56 01020304 00*12", Claim::Weak),
+        ("FFFFFFFF 55 FFFFFFFF 00*1190 01", Claim::No),
+    ] {
+        let to_port = Hint { to_port: true, ..none };
+        assert_eq!(A2s::claim(&bytes(padded), to_port), expected, "{padded}");
+    }
     let weak = [
         "FFFFFFFF 'TSource'",
         "FFFFFFFF 6A",
