@@ -254,12 +254,15 @@ fn info_request<S: Sink>(
     if !*right {
         other_query(r)?;
     }
-    let stray = matches!(r.rest(), 1..=3) && !is_zero(r.peek());
-    *right &= !stray;
-    rules::info_request(*right, r.since(start), r.sink);
-    if stray {
-        r.bytes(&f::CHALLENGE_BYTES, r.rest());
+    if matches!(r.rest(), 1..=3) && !is_zero(r.peek()) {
+        let cut = r.bytes(&f::CHALLENGE_BYTES, r.rest());
+        if *right {
+            rules::info_challenge_cut(cut.at, r.sink);
+            *right = false;
+            return Ok(());
+        }
     }
+    rules::info_request(*right, r.since(start), r.sink);
     if r.rest() == 4 || r.rest() > 4 && !is_zero(r.peek()) {
         summary.challenge = Some(r.i32_le(&f::CHALLENGE)?);
     }

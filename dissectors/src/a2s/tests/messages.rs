@@ -122,6 +122,9 @@ fn info_requests_with_a_challenge_with_padding_and_with_neither() {
     assert_eq!((padded.value("challenge"), padded.codes()), (Some("-1"), vec!["(A2S006)".into()]));
     let short = request("FFFFFFFF 54 'Source Engine Query' 00 4BA1");
     assert_eq!((short.name, short.codes()), ("info_request", vec!["A2S010".into()]));
+    let finding = &short.findings[0];
+    assert_eq!((finding.span.start, finding.span.end), (25, 27));
+    assert_eq!(&*finding.detail, "the challenge has 2 of 4 bytes");
     let open = request("FFFFFFFF 54 'Source Engine Query'");
     assert_eq!((open.name, open.codes()), ("info_request", vec!["A2S010".into()]));
 }
