@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use unicode_width::UnicodeWidthChar;
 
@@ -23,24 +24,38 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What follows a text that is shown as Latin-1.
-pub const LATIN_1: &str = " (Latin-1)";
-
-/// A text that is not UTF-8, if it may be Latin-1: it has no control characters of that.
-pub fn latin_1(text: &[u8]) -> Option<String> {
-    let is_control = |byte: &u8| (0x80..=0x9F).contains(byte);
+/// A text that is not UTF-8, if it may be Windows-1252, and what people are told of that. Latin-1 is the same without the
+/// bytes 80-9F.
+pub fn guessed(text: &[u8]) -> Option<(String, &'static str)> {
     // The end of a truncated text may be the beginning of a character.
     let is_cut = |error: std::str::Utf8Error| error.error_len().is_none();
-    if std::str::from_utf8(text).map_or_else(is_cut, |_| true) || text.iter().any(is_control) {
+    if std::str::from_utf8(text).map_or_else(is_cut, |_| true) {
         return None;
     }
-    Some(text.iter().copied().map(char::from).collect())
+    let read = text.iter().map(|&byte| windows_1252(byte)).collect::<Option<_>>()?;
+    let is_latin_1 = !text.iter().any(|byte| WINDOWS_ONLY.contains(byte));
+    Some((read, if is_latin_1 { " (Latin-1)" } else { " (Windows-1252)" }))
 }
 
-/// A text from a packet: if it is not UTF-8, it is read as Latin-1 and says so, or has U+FFFD for the invalid bytes.
+/// The bytes that are control characters in Latin-1, and others in Windows-1252.
+const WINDOWS_ONLY: RangeInclusive<u8> = 0x80..=0x9F;
+
+/// The character of a byte in Windows-1252, which leaves five undefined.
+fn windows_1252(byte: u8) -> Option<char> {
+    /// Those of the bytes 80-9F; U+FFFD: undefined.
+    const OTHERS: &str = "€\u{FFFD}‚ƒ„…†‡ˆ‰Š‹Œ\u{FFFD}Ž\u{FFFD}\u{FFFD}‘’“”•–—˜™š›œ\u{FFFD}žŸ";
+    if !WINDOWS_ONLY.contains(&byte) {
+        return Some(char::from(byte));
+    }
+    let other = OTHERS.chars().nth(usize::from(byte - WINDOWS_ONLY.start()));
+    other.filter(|&other| other != char::REPLACEMENT_CHARACTER)
+}
+
+/// A text from a packet: if it is not UTF-8, it is read as Windows-1252 or Latin-1 and says so, or has U+FFFD for the
+/// invalid bytes.
 pub fn decoded(text: &[u8]) -> Cow<'_, str> {
-    match latin_1(text) {
-        Some(text) => Cow::Owned(text + LATIN_1),
+    match guessed(text) {
+        Some((text, encoding)) => Cow::Owned(text + encoding),
         None => String::from_utf8_lossy(text),
     }
 }
@@ -224,7 +239,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_are_not_utf8_are_latin_1_if_they_can_be() {
+    fn texts_that_are_not_utf8_are_windows_1252_if_they_can_be() {
+        let quoted = decoded(b"J\xFCrgens \x93Server\x94 \x80");
+        assert_eq!(quoted, "J\u{FC}rgens \u{201C}Server\u{201D} \u{20AC} (Windows-1252)");
         assert_eq!(decoded(b"Caf\xE9 de Paris"), "Caf\u{E9} de Paris (Latin-1)");
         assert_eq!(decoded("Caf\u{E9}".as_bytes()), "Caf\u{E9}");
         assert_eq!(decoded(b"\x81\xE9x"), "\u{FFFD}\u{FFFD}x");

@@ -67,7 +67,7 @@ impl<'b> Value<'b> {
 }
 
 impl fmt::Display for Value<'_> {
-    /// The value for people: text that is not UTF-8 as Latin-1 or with replacement characters, bytes in hex.
+    /// The value for people: text that is not UTF-8 as Windows-1252 or with replacement characters, bytes in hex.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Unsigned(value) | Value::Id(value) => value.fmt(f),

@@ -197,7 +197,7 @@ impl Report for Columns {
     }
 }
 
-/// A text that may not be UTF-8: people are told if it was read as Latin-1.
+/// A text that may not be UTF-8: people are told if its encoding is guessed.
 fn readable(text: &[u8], layout: TableLayout) -> Cow<'_, str> {
     match layout {
         TableLayout::Table => decoded(text),

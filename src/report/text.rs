@@ -2,7 +2,8 @@
 //!
 //! A line is never broken, whatever a packet contains: terminal controls are escaped, and a text
 //! that is not a plain word is in quotes; a quote inside is written `\x22`. With [`DetailLevel::fields`]
-//! the annotated fields follow the line, with [`DetailLevel::bytes`] the bytes.
+//! the annotated fields follow the line, where a backslash in quotes is written `\\`; with
+//! [`DetailLevel::bytes`] the bytes.
 
 mod dump;
 mod lines;

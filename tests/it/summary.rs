@@ -522,7 +522,7 @@ fn a_library_is_known_by_all_that_it_sent_whatever_messages_are_wanted() {
 }
 
 #[test]
-fn names_that_are_not_utf8_are_read_as_latin_1_and_say_so() {
+fn names_that_are_not_utf8_are_read_as_windows_1252_and_say_so() {
     let script = "0.000  c > s  FFFFFFFF 54 'Source Engine Query' 00\n\
                   0.020  s > c  FFFFFFFF 49 11 'Caf' E9 ' Paris' 00 'm' 00 'f' 00 'g' 00 le16:730 \
                   00 10 00 'dl' 00 01 '1' 00\n";
@@ -534,6 +534,12 @@ fn names_that_are_not_utf8_are_read_as_latin_1_and_say_so() {
     }
     let said = gamewire(["diagnose", "--no-config", &*file]).out;
     assert!(said.contains("\"Caf\u{E9} Paris (Latin-1)\""), "{said}");
+    let (_project, windows) = Project::of_script(&script.replace("E9", "93"), &Setting::udp(27015));
+    for command in ["summary", "dissect", "diagnose"] {
+        let out = gamewire([command, "--no-config", &*windows]).out;
+        assert!(out.contains("Caf\u{201C} Paris"), "{command}: {out}");
+        assert!(out.contains("(Windows-1252)"), "{command}: {out}");
+    }
     // The tree keeps the bytes.
     let tree = gamewire(["dissect", "--tree", "--format", "json", "--no-config", &*file]).out;
     assert!(tree.contains("436166e9205061726973"), "{tree}");

@@ -297,18 +297,34 @@ fn floats_are_short_in_a_gist() {
 fn texts_are_quoted_unless_they_are_a_word() {
     let long = "x".repeat(65);
     let cut = format!("\"{}\"...", "x".repeat(64));
-    let cases: [(&[u8], &str); 8] = [
+    let cases: [(&[u8], &str); 9] = [
         (b"de_dust2", "de_dust2"),
         (br"\gamename\ut\", r"\gamename\ut\"),
+        (b"J\xFCrgens \x93x\x94", "\"J\u{FC}rgens \u{201C}x\u{201D}\" (Windows-1252)"),
         (b"", r#""""#),
         (b"my server", r#""my server""#),
         (b"x\" ! error", r#""x\x22 ! error""#),
-        (b"\xFF\xE2\x82\n", r#""\xFF\xE2\x82\x0A""#),
+        (b"\xFF\xE2\x81\n", r#""\xFF\xE2\x81\x0A""#),
         ("\u{202E}東\u{9B}".as_bytes(), r#""\u{202E}東\u{9B}""#),
         (long.as_bytes(), &cut),
     ];
     for (text, shown) in cases {
         assert_eq!(summary(&text_message(text)), shown);
+    }
+}
+
+#[test]
+fn different_texts_have_different_fields() {
+    let cases: [(&[u8], &str); 4] = [
+        (b"a\xFF", r#""a\xFF""#),
+        // There are no escapes in a plain word.
+        (br"a\xFF", r"a\xFF"),
+        (b"a\\\xFF\n", r#""a\\\xFF\x0A""#),
+        (br"a \x22\", r#""a \\x22\\""#),
+    ];
+    for (text, shown) in cases {
+        let fields = plain(&text_message(text), FIELDS);
+        assert!(fields.ends_with(&format!(": {shown}\n")), "{fields}");
     }
 }
 

@@ -5,18 +5,20 @@ use dissectors::kit::{Kind, Node, Place};
 use crate::message::Value;
 use crate::report::put;
 use crate::report::view::MessageView;
-use crate::text::{LATIN_1, escaped, latin_1};
+use crate::text::{escaped, guessed};
 
 /// Maximum number of characters of a text, and of bytes in hex.
+#[derive(Clone, Copy)]
 struct ValueLimits {
     characters: usize,
     bytes: usize,
-    /// A text that is not UTF-8 is read as Latin-1, if it can be; otherwise its bytes are shown.
-    latin_1: bool,
+    /// A text that is not UTF-8 is read as Windows-1252, if it can be, and backslashes are not escaped; otherwise different
+    /// texts are shown differently.
+    readable: bool,
 }
 
-const BRIEF: ValueLimits = ValueLimits { characters: 64, bytes: 16, latin_1: true };
-const FULL: ValueLimits = ValueLimits { characters: 1024, bytes: 64, latin_1: false };
+const BRIEF: ValueLimits = ValueLimits { characters: 64, bytes: 16, readable: true };
+const FULL: ValueLimits = ValueLimits { characters: 1024, bytes: 64, readable: false };
 
 /// The value in a summary: a long one is cut, and a float has one digit after the point.
 pub(super) fn brief(view: MessageView<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
@@ -48,12 +50,12 @@ fn value(view: MessageView<'_>, at: usize, node: &Node, most: ValueLimits, out: 
             Some(text) => meaning(&text, out),
             None => put(out, format_args!("{}", node.value)),
         },
-        Kind::Text => match latin_1(view.text(node)).filter(|_| most.latin_1) {
-            Some(read) => {
-                text(read.as_bytes(), most.characters, out);
-                out.extend_from_slice(LATIN_1.as_bytes());
+        Kind::Text => match guessed(view.text(node)).filter(|_| most.readable) {
+            Some((read, encoding)) => {
+                text(read.as_bytes(), most, out);
+                out.extend_from_slice(encoding.as_bytes());
             }
-            None => text(view.text(node), most.characters, out),
+            None => text(view.text(node), most, out),
         },
         Kind::Bytes => bytes(view.bytes(node), most.bytes, out),
         Kind::Endpoint => put(out, format_args!("{}", node.endpoint())),
@@ -72,17 +74,17 @@ fn value(view: MessageView<'_>, at: usize, node: &Node, most: ValueLimits, out: 
 
 fn pair(view: MessageView<'_>, at: usize, most: ValueLimits, out: &mut Vec<u8>) {
     let Some((key, value_at)) = view.pair(at) else { return };
-    text(view.text_at(key), most.characters, out);
+    text(view.text_at(key), most, out);
     if let Some((at, node)) = value_at.and_then(|at| Some((at, view.node(at)?))) {
         out.extend_from_slice(b" = ");
         value(view, at, node, most, out);
     }
 }
 
-/// A text, in quotes unless it is a plain word. Quotes inside are escaped.
-fn text(text: &[u8], most: usize, out: &mut Vec<u8>) {
+/// A text, in quotes unless it is a plain word. Only in quotes are there escapes.
+fn text(text: &[u8], most: ValueLimits, out: &mut Vec<u8>) {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.:/\\+@%*".contains(byte);
-    if !text.is_empty() && text.len() <= most && text.iter().all(is_plain) {
+    if !text.is_empty() && text.len() <= most.characters && text.iter().all(is_plain) {
         out.extend_from_slice(text);
         return;
     }
@@ -92,15 +94,21 @@ fn text(text: &[u8], most: usize, out: &mut Vec<u8>) {
 }
 
 /// The first characters of a text, escaped. Returns whether there are more.
-fn letters(text: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
-    let mut left = most;
+fn letters(text: &[u8], most: ValueLimits, out: &mut Vec<u8>) -> bool {
+    let mut left = most.characters;
     for chunk in text.utf8_chunks() {
         let valid = chunk.valid();
         let end = valid.char_indices().nth(left).map_or(valid.len(), |(end, _)| end);
         let (shown, more) = valid.split_at(end);
-        for (index, part) in shown.split('"').enumerate() {
-            out.extend_from_slice(if index > 0 { b"\\x22" } else { b"" });
-            out.extend_from_slice(escaped(part).as_bytes());
+        for part in shown.split_inclusive(['"', '\\']) {
+            let plain = part.strip_suffix(['"', '\\']).unwrap_or(part);
+            out.extend_from_slice(escaped(plain).as_bytes());
+            out.extend_from_slice(match part.as_bytes().last() {
+                Some(b'"') => br"\x22",
+                Some(b'\\') if most.readable => br"\",
+                Some(b'\\') => br"\\",
+                _ => b"",
+            });
         }
         left -= shown.chars().count();
         if !more.is_empty() || left == 0 && !chunk.invalid().is_empty() {
@@ -116,7 +124,7 @@ fn letters(text: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
 
 /// The meaning of a value, cut if it is long.
 pub(super) fn meaning(meaning: &str, out: &mut Vec<u8>) {
-    if letters(meaning.as_bytes(), FULL.characters, out) {
+    if letters(meaning.as_bytes(), ValueLimits { readable: true, ..FULL }, out) {
         out.extend_from_slice(b"...");
     }
 }
