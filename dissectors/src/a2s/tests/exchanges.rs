@@ -1,7 +1,7 @@
 //! Repeated requests, the responses to them, and the replies that are reported.
 
 use crate::a2s::{A2s, rules};
-use crate::kit::{Claim, Hint, Protocol, Reply, Rule};
+use crate::kit::{Claim, Hint, Protocol, Reply, Role, Rule, Sending};
 
 use super::lab::{C, Lab, S, TestRecorder, bytes, seconds};
 
@@ -235,6 +235,20 @@ fn bytes_after_a_challenge_are_not_the_challenge() {
     assert_eq!(verdict(&lab, &rules::A2S021), [2, 0, 0]);
     assert_eq!(verdict(&lab, &rules::A2S022), [2, 0, 0]);
     assert_eq!(lab.sink.heard[2].value("challenge"), Some("584425803"));
+}
+
+/// The exchange goes on, as it does where the asked host sends the challenge.
+#[test]
+fn a_challenge_from_another_host_is_returned_in_the_same_exchange() {
+    let other = "10.0.0.3:27015";
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes(U1)).packet(0.02, other, C, &bytes(A), false);
+    lab.c(0.03, &bytes(U)).packet(0.05, other, C, &bytes(D), false);
+    // The rules are others, and much later it is another exchange.
+    lab.c(0.06, &bytes("FFFFFFFF 56 4BA1D522")).c(60.0, &bytes(U));
+    let requests = lab.sink.heard.iter().filter(|heard| heard.speaker == Role::Client);
+    let sendings: Vec<_> = requests.map(|heard| heard.sending).collect();
+    assert_eq!(sendings, [Sending::New, Sending::GoesOn, Sending::New, Sending::New]);
 }
 
 /// The endpoint answered on another flow of the two hosts.

@@ -201,6 +201,9 @@ impl<Q: Question> Exchanges<Q> {
         {
             (before, challenged) = (Some(at), Some(what));
         }
+        if before.is_none() {
+            before = self.position(|before| asked.goes_on_from_elsewhere(before, timeout));
+        }
         if let Some(at) = before
             && let Some(before) = self.change(at, |it| it.flags -= RequestFlags::GOES_ON)
         {

@@ -177,6 +177,17 @@ impl<Q: Question> Request<Q> {
         self.what.carries_challenge() && before.is_challenged() && self.is_alike(before)
     }
 
+    /// Whether this request continues the exchange of another, which still waits, with a challenge that did not come as the
+    /// response to it: another host may have sent it.
+    pub fn goes_on_from_elsewhere(&self, before: &Request<Q>, timeout: i64) -> bool {
+        let clock = Clock { now: self.mark.time, timeout };
+        before.due == ResponseDue::Yes
+            && !before.what.carries_challenge()
+            && self.what.carries_challenge()
+            && self.is_alike(before)
+            && before.waits(clock)
+    }
+
     /// Whether this request replaces the other, which was or may have been answered.
     pub fn replaces(&self, before: &Request<Q>) -> bool {
         match before.due {
