@@ -88,6 +88,7 @@ fn fragment<'a>(record: &Record, bytes: &'a [u8]) -> Fragment<'a> {
         source,
         destination: source,
         hop_limit: 64,
+        direction: Default::default(),
         vlan: None,
         tags: Default::default(),
         tunnels: Tunnels::default(),

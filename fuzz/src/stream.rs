@@ -27,8 +27,15 @@ pub(crate) fn run(bytes: &[u8]) {
     let mut connection = Connection::default();
     let host = IpAddr::from([10, 0, 0, 1]);
     let (hop_limit, vlan, tunnels) = (64, None, Tunnels::default());
-    let ip =
-        Ip { source: host, destination: host, hop_limit, vlan, tags: Default::default(), tunnels };
+    let ip = Ip {
+        source: host,
+        destination: host,
+        hop_limit,
+        direction: Default::default(),
+        vlan,
+        tags: Default::default(),
+        tunnels,
+    };
     // The sequence numbers of both directions wrap around soon.
     let base = [u32::MAX - 300, u32::MAX - 700];
     let (mut given, mut time) = (0, 0_i64);
