@@ -40,7 +40,7 @@ fn compare(files: &[PathBuf]) -> [usize; 2] {
             by_others += names.len() - 1;
             for name in names {
                 let (code, report) = report_of(file, &["--server", name]);
-                assert_eq!(servers(&report), [server.clone()], "{file} {name}");
+                assert_eq!(servers(&report), std::slice::from_ref(server), "{file} {name}");
                 assert_eq!(code == 1, server["verdict"] == "fault", "{file} {name}");
             }
         }
