@@ -8,7 +8,9 @@ use super::abuse_figures::attack_on;
 use super::paint::{TextStyle, Tone};
 use super::{markdown, put};
 use crate::abuse::Attack;
-use crate::diagnose::{DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
+use crate::diagnose::{
+    Broadcast, DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict,
+};
 use crate::text::{counted, escaped, grouped, hanging, shortened, width};
 
 /// Maximum number of servers with a line each, in text.
@@ -83,6 +85,9 @@ impl DiagnosisReport<'_> {
                 put(out, format_args!("        {}\n", hanging(advice, 8, terminal)));
             }
         }
+        for broadcast in self.broadcasts_in_vain() {
+            in_a_line(Outcome::Unknown, &in_vain(broadcast), style, out);
+        }
         if let Some(note) = self.note() {
             let note = hanging(&note, 0, terminal);
             paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
@@ -140,6 +145,9 @@ impl DiagnosisReport<'_> {
             let (headline, text) = (markdown::cell(&headline_of(party)), markdown::cell(&text));
             put(out, format_args!("| {} | {headline} | {text} |\n", party.outcome().name()));
         }
+        for broadcast in self.broadcasts_in_vain() {
+            put(out, format_args!("\n{}\n", markdown::cell(&in_vain(broadcast))));
+        }
         if let Some(note) = self.note() {
             put(out, format_args!("\n{}\n", markdown::cell(&note)));
         }
@@ -182,6 +190,12 @@ impl DiagnosisReport<'_> {
             is_all_there_is || party.outcome() == Outcome::Fault
         };
         clients.iter().chain(masters).filter(is_shown).take(SERVERS)
+    }
+
+    /// The broadcasts that no server answers; none where a server is named.
+    fn broadcasts_in_vain(&self) -> impl Iterator<Item = &Broadcast> {
+        let all = if self.is_named { &[][..] } else { &self.diagnoses.broadcasts };
+        all.iter().filter(|it| it.answered_by.is_empty())
     }
 
     /// A note about what is not shown.
@@ -241,6 +255,12 @@ fn attacked(attack: &Attack) -> String {
         "under attack: {}, {rate} a second; `gamewire abuse` measures the attack",
         attack_on(attack)
     )
+}
+
+/// A broadcast that no server answers, which is nobody's fault.
+fn in_vain(broadcast: &Broadcast) -> String {
+    let times = counted(broadcast.asked, "time");
+    format!("{} (several hosts): asked {times}, and none answers", broadcast.to)
 }
 
 /// What is wrong with one of several servers, or may be, and what to do. Returns whether anything is.

@@ -270,6 +270,23 @@ fn a_broadcast_is_no_server_and_a_probe_is_one() {
 }
 
 #[test]
+fn a_broadcast_that_nobody_answers_is_one_line() {
+    let mut capture = Capture::new(Link::Ethernet);
+    for nth in 0..4 {
+        let info = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+        let asked = Datagram::new("10.0.0.1:50000", "10.0.0.255:27015", info);
+        capture.push(START.after(nth * 20_000_000_000), &asked.packet());
+    }
+    let (_project, file) = Project::of_capture(capture.pcap());
+    for format in ["text", "markdown"] {
+        let run = gamewire(["diagnose", "--no-config", "--format", format, &file]);
+        let line = "10.0.0.255:27015 (several hosts): asked 4 times, and none answers";
+        assert!(run.out.contains(line), "{}", run.out);
+        assert_eq!(run.code, 0);
+    }
+}
+
+#[test]
 fn one_server_recorded_before_and_behind_nat() {
     let info = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
     let answer = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
