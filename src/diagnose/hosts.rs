@@ -170,7 +170,7 @@ impl Diagnosis {
         let mut ports: BTreeMap<IpAddr, Vec<SocketAddr>> = BTreeMap::new();
         self.servers
             .iter()
-            .filter(|(_, server)| server.first_asked.is_some() && !server.has_joined())
+            .filter(|(_, server)| server.first_asked.is_some())
             .for_each(|(address, _)| ports.entry(address.ip()).or_default().push(*address));
         // Ports from which a server sends to masters.
         let asked = ports.values().flatten().copied();
@@ -187,8 +187,10 @@ impl Diagnosis {
             let (mut owners, mut silent): (Vec<_>, Vec<_>) =
                 addresses.into_iter().partition(responds);
             owners.truncate(OWNERS);
+            // One that joins is a server of its own.
+            silent.retain(|address| !self.servers.get(address).is_some_and(Server::has_joined));
             // None answers: they are one server.
-            if owners.is_empty() {
+            if owners.is_empty() && !silent.is_empty() {
                 owners.push(silent.remove(0));
             }
             for address in silent {
@@ -232,13 +234,16 @@ impl Diagnosis {
         is_near && one.has_clients_of(other)
     }
 
-    /// Whether a port is listed in place of a server's own, and its clients found that out.
-    fn is_listed_instead(&self, owner: SocketAddr, address: SocketAddr) -> bool {
-        let [Some(own), Some(other)] = [owner, address].map(|it| self.servers.get(&it)) else {
+    /// Whether a port of the host is listed in place of a server's own: that one joined a master, or its clients found
+    /// that out.
+    pub(super) fn is_listed_instead(&self, owner: SocketAddr, address: SocketAddr) -> bool {
+        let Some(own) = self.servers.get(&owner).filter(|_| owner.ip() == address.ip()) else {
             return false;
         };
+        let other = self.servers.get(&address);
+        let is_own = own.has_joined() || other.is_some_and(|other| own.has_clients_of(other));
         let is_listed = own.lists_in().is_some_and(|id| self.lists.is_in_whole_list(id, &address));
-        is_listed && self.lists.sighting(&owner, None).is_none() && own.has_clients_of(other)
+        is_own && is_listed && self.lists.sighting(&owner, None).is_none()
     }
 
     /// Clients ask a server at its game port.

@@ -30,12 +30,16 @@ impl Diagnosis {
         mut servers: Vec<SocketAddr>,
         masters: Vec<SocketAddr>,
     ) -> Vec<SocketAddr> {
-        let known = port.and_then(|port| self.resolve(SocketAddr::new(ip, port)));
+        let name = port.map(|port| SocketAddr::new(ip, port));
+        let known = name.and_then(|name| self.resolve(name));
         if let Some(known) = known.filter(|known| servers.contains(known)) {
             return vec![known];
         }
         let is_it = |address| known == Some(address) || self.is_wanted(&address);
-        servers.retain(|server| self.all_addresses(*server).any(is_it));
+        servers.retain(|server| {
+            self.all_addresses(*server).any(is_it)
+                || name.is_some_and(|name| self.is_listed_instead(*server, name))
+        });
         if servers.is_empty() {
             servers.extend(masters.into_iter().filter(|master| self.is_wanted(master)));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::support::diagnosis::{diagnosed, report_of};
+use crate::support::diagnosis::{diagnosed, item, report_of};
 use crate::support::project::Project;
 use crate::support::{samples, skip};
 use captures::exchange::Setting;
@@ -85,6 +85,25 @@ fn ports_where_a_server_is_not_queried_are_its_own() {
 
     let (_, report) = report_of("samples/acr-master.pcap", &["--server", "10.0.0.2:28771"]);
     assert_eq!(servers(&report)[0]["server"], "10.0.0.2:28770", "its master probes that port");
+}
+
+/// A server that joins and answers at one port is listed with another one, which a client asks in vain, or nobody asks.
+#[test]
+fn the_port_with_which_a_master_lists_a_server_is_its_own() {
+    let joins = "0.0 s > m:27010  71\n0.02 m:27010 > s  FFFFFFFF 730A le32:7\n";
+    let listed = "10.0 c > m:27010  31FF '0.0.0.0:0' 00 00\n\
+                  10.1 m:27010 > c  FFFFFFFF 660A ip:10.0.0.2:27099 00*6\n";
+    let asked = format!("20.0 c > s  {INFO}\n20.1 s > c  {ANSWER}\n");
+    let in_vain: String = (3..7).map(|nth| format!("{nth}5.0 c > s:27099  {INFO}\n")).collect();
+    for in_vain in [&in_vain, ""] {
+        let script = format!("{joins}{listed}{asked}{in_vain}end 90");
+        let shown = |options: &[&str]| diagnosed(&script, &Setting::udp(27015), options).1;
+        let all = shown(&[]);
+        let [server] = servers(&all) else { panic!("not one: {all:#}") };
+        assert_eq!(server["server"], "10.0.0.2:27015");
+        assert_eq!(item(&all, "servers", "list.address"), "no listed_other_port");
+        assert_eq!(servers(&shown(&["--server", "10.0.0.2:27099"])), std::slice::from_ref(server));
+    }
 }
 
 #[test]
