@@ -87,8 +87,12 @@ struct Cluster {
     kept: (u64, usize),
 }
 
+/// What is decompressed of a response depends on those before it: not so here.
+const LIMIT: &str = "inflated-ratio=100000";
+
 fn options() -> Options {
-    RunLimits::with(Memory::default(), &[]).options(Options::default())
+    let limit = LIMIT.parse().expect("a limit");
+    RunLimits::with(Memory::default(), &[limit]).options(Options::default())
 }
 
 impl Cluster {
@@ -292,15 +296,24 @@ fn one_summarizes(files: &[PathBuf]) -> (Vec<String>, String) {
         decoder.read(packets.as_mut(), |event| collector.event(event, &mut rows).expect("room"));
     collector.end(&mut totals, &mut rows).expect("room");
     rows.0.sort();
-    let words = ["summary", "--no-config", "--threads=1", "--merge", "--format=json"];
+    let words =
+        ["summary", "--no-config", "--threads=1", "--merge", "--format=json", "--limit", LIMIT];
     let run = gamewire(words.map(str::to_owned).into_iter().chain(names));
     assert!(run.code == 0 && !run.out.is_empty(), "{}", run.err);
     (rows.0, run.out)
 }
 
 fn one_checks(files: &[PathBuf], complete: bool) -> String {
-    let options =
-        ["check", "--no-config", "--threads=1", "--merge", "--format=json", "--fail-on=never"];
+    let options = [
+        "check",
+        "--no-config",
+        "--threads=1",
+        "--merge",
+        "--format=json",
+        "--fail-on=never",
+        "--limit",
+        LIMIT,
+    ];
     let complete = complete.then_some("--complete");
     let files = files.iter().map(|file| file.to_string_lossy().into_owned());
     let words = options.into_iter().chain(complete).map(str::to_owned);
