@@ -125,8 +125,6 @@ pub struct Checker {
     /// The counts of messages, at the end of the capture.
     traffic: Traffic,
     cut: bool,
-    /// The recorder dropped packets, or seems to have.
-    dropped: bool,
     /// The results for flows that only the whole capture shows.
     reviewed: ReviewedFlows,
 }
@@ -150,7 +148,6 @@ impl Checker {
             selected: SelectedTraffic::default(),
             traffic: Traffic::default(),
             cut: false,
-            dropped: false,
             reviewed: ReviewedFlows::default(),
         }
     }
@@ -247,16 +244,15 @@ impl Checker {
         self.results.add(&read.rules);
         let orphans = self.review(read);
         let responses = self.traffic.exchanges().answered + orphans;
-        self.dropped = read.dropped || seems_lossy(orphans, responses);
-        if self.dropped && !read.dropped {
+        self.reviewed.dropped = read.dropped || seems_lossy(orphans, responses);
+        if self.reviewed.dropped && !read.dropped {
             self.note_losses(orphans);
         }
         self.review_requests(read);
         self.review_cut(read);
-        if self.dropped {
+        if self.reviewed.dropped {
             self.excuse();
         }
-        self.reviewed.dropped = self.dropped;
         let known = self.baselined.iter_mut().flat_map(|known| &mut known.findings);
         for found in self.found.iter_mut().chain(known) {
             found.capture = read.files.of(found.frame());
@@ -318,7 +314,7 @@ impl Checker {
                 inconclusive: all.inconclusive.saturating_sub(others.inconclusive),
                 noted: self.tally.of(rule).noted,
             };
-            if self.dropped && is_excused_by_drops(rule) {
+            if self.reviewed.dropped && is_excused_by_drops(rule) {
                 let Counts { failed, inconclusive, .. } = &mut rule_outcome.counts;
                 *inconclusive += std::mem::take(failed);
             }

@@ -91,8 +91,11 @@ impl Checker {
     /// Checks the rules about all requests together.
     pub(super) fn review_requests(&mut self, read: &Totals) {
         let complete = self.results.is_complete();
-        let review =
-            self.traffic.requests.review(&read.heard, complete, read.lossy || self.dropped);
+        let review = self.traffic.requests.review(
+            &read.heard,
+            complete,
+            read.lossy || self.reviewed.dropped,
+        );
         self.prove(&review.heard);
         for server in &review.answering {
             self.results

@@ -1,11 +1,11 @@
 //! `gamewire diagnose --server`: a server that is named, by whichever of its addresses, is the same one as among all.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::support::diagnosis::{diagnosed, item, report_of};
 use crate::support::project::Project;
-use crate::support::{samples, skip};
+use crate::support::{captures_of_reports, samples};
 use captures::exchange::Setting;
 use captures::wire::{Capture, Datagram, Link, START};
 use serde_json::Value;
@@ -56,13 +56,7 @@ fn a_server_of_a_sample_is_the_same_by_each_of_its_addresses() {
 
 #[test]
 fn a_server_of_a_report_is_the_same_by_each_of_its_addresses() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/reports");
-    let Ok(found) = std::fs::read_dir(folder) else {
-        return skip::skipped("captures", "no captures of reports are here");
-    };
-    let mut files: Vec<_> = found.map(|file| file.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|it| it == "pcap"));
-    files.sort();
+    let Some(files) = captures_of_reports() else { return };
     let [named, by_others] = compare(&files);
     assert!(named > 100 && by_others > 10, "{named} {by_others}");
 }

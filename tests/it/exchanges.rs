@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::support::project::Project;
-use crate::support::{gamewire, samples, skip, small_recorded_captures};
+use crate::support::{captures_of_reports, gamewire, samples, small_recorded_captures};
 use captures::exchange::Setting;
 use dissectors::kit::RuleResults;
 use gamewire::check::{Selection, ledger_settings};
@@ -240,13 +240,7 @@ fn all_commands_count_the_same_in_recorded_captures() {
 
 #[test]
 fn all_commands_count_the_same_in_captures_of_reports() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/reports");
-    let Ok(found) = std::fs::read_dir(folder) else {
-        return skip::skipped("captures", "no captures of reports are here");
-    };
-    let mut files: Vec<_> = found.map(|file| file.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|it| it == "pcap"));
-    files.sort();
+    let Some(files) = captures_of_reports() else { return };
     let (exchanges, servers) = compare("reports", &files);
     assert!(exchanges > 1000 && servers > 100, "{exchanges} {servers}");
 }
@@ -282,12 +276,9 @@ fn counted<'v>(rows: impl IntoIterator<Item = &'v Value>) -> BTreeMap<String, u6
 
 #[test]
 fn tables_count_the_findings_that_check_lists() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/reports");
-    let of_reports = std::fs::read_dir(folder).into_iter().flatten().map(|it| it.unwrap().path());
-    let is_capture = |path: &PathBuf| path.extension().is_some_and(|it| it == "pcap");
     let project = Project::new("findings");
     let mut compared = 0;
-    for path in samples().into_iter().chain(of_reports.filter(is_capture)) {
+    for path in samples().into_iter().chain(captures_of_reports().unwrap_or_default()) {
         let file = path.to_str().unwrap();
         let Some(expected) = findings(file) else { continue };
         let summary = json(&out(&["summary", "--format", "json"], file));

@@ -77,6 +77,19 @@ pub(crate) fn captures(folder: &str) -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
+/// The captures of reports, in order; without any, the test is skipped.
+pub(crate) fn captures_of_reports() -> Option<Vec<PathBuf>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/reports");
+    let Ok(found) = std::fs::read_dir(folder) else {
+        skip::skipped("captures", "no captures of reports are here");
+        return None;
+    };
+    let mut files: Vec<_> = found.map(|file| file.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|it| it == "pcap"));
+    files.sort();
+    Some(files)
+}
+
 /// Recorded captures that are read quickly; without any, the test is skipped.
 pub(crate) fn small_recorded_captures() -> Option<Vec<PathBuf>> {
     let Some(mut files) = captures("recorded") else {
