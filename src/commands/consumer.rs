@@ -34,6 +34,10 @@ pub(super) trait Consumer {
     fn sees_packets(&self) -> bool {
         false
     }
+    /// Whether its output should appear as soon as a packet was read.
+    fn is_prompt(&self) -> bool {
+        self.sees_packets()
+    }
     /// The next packet, before its events, if a single thread reads; `frame`: its number.
     fn packet(&mut self, _frame: u64, _packet: &Packet<'_>) {}
     /// A notice about the recording, before the packets after it, if a single thread reads.

@@ -232,6 +232,10 @@ impl Consumer for DissectConsumer<'_> {
         if self.text.bytes.len() >= BUFFER { self.write(false) } else { Ok(()) }
     }
 
+    fn is_prompt(&self) -> bool {
+        self.at_once
+    }
+
     fn pause(&mut self, _: bool) -> io::Result<()> {
         if !self.at_once {
             return Ok(());

@@ -255,6 +255,10 @@ impl Consumer for ExtractConsumer<'_> {
         self.consumer.sees_packets()
     }
 
+    fn is_prompt(&self) -> bool {
+        self.consumer.is_prompt()
+    }
+
     fn packet(&mut self, frame: u64, packet: &Packet<'_>) {
         self.consumer.packet(frame, packet);
     }

@@ -204,7 +204,9 @@ impl CaptureReading<'_> {
     ) -> Result<Totals, Failure> {
         let mut decoder = Decoder::new(self.options.clone());
         let drive = Drive::new(called, self.input.count, self.monitor.stop);
-        let mut reading = OneThread { capture: self, fragments: 0, progress };
+        // A pipe may be silent at any time.
+        let is_prompt = self.consumer.is_prompt() || packets.in_memory().is_none();
+        let mut reading = OneThread { capture: self, fragments: 0, is_prompt, progress };
         drive.run(&mut *packets, &mut decoder, &mut reading)?;
         let fragments = reading.fragments;
         if fragments > 0 {
@@ -221,6 +223,8 @@ struct OneThread<'t, 'r> {
     capture: &'t mut CaptureReading<'r>,
     /// Number of fragments without ports that `-f` did not take.
     fragments: u64,
+    /// Whether each packet's events are to appear before the next packet.
+    is_prompt: bool,
     progress: &'t mut dyn FnMut(u64),
 }
 
@@ -246,13 +250,18 @@ impl Observer for OneThread<'_, '_> {
     }
 
     #[inline]
+    fn is_prompt(&self) -> bool {
+        self.is_prompt
+    }
+
+    #[inline]
     fn events(&mut self, decoder: &mut Decoder) -> Result<(), Failure> {
-        Ok(decoder.each_event(|event| self.capture.consumer.event(event))?)
+        decoder.each_event(|event| self.capture.consumer.event(event))?;
+        Ok(self.capture.consumer.pause(false)?)
     }
 
     #[inline]
     fn goes_on(&mut self, decoder: &mut Decoder, packets: &dyn Packets) -> Result<bool, Failure> {
-        self.capture.consumer.pause(false)?;
         if packets.is_awaited() {
             self.capture.consumer.idle()?;
         }

@@ -8,6 +8,10 @@ use crate::capture::{self, Notice, Packet, Packets, Stop};
 /// Number of packets between looks at whether to stop.
 const LOOK: u64 = 1 << 10;
 
+/// Size of the unread events, in bytes, from which on they are read. Decoding and reading events in turn, a packet
+/// at a time, would be more code than the instruction cache of a processor holds.
+const ENOUGH: usize = 1 << 14;
+
 /// What goes along with a capture that is read.
 pub(crate) trait Observer {
     /// Why reading is given up, without ending the open flows.
@@ -19,10 +23,16 @@ pub(crate) trait Observer {
         Ok(true)
     }
 
-    /// A notice, of which the decoder knows.
+    /// A notice, of which the decoder knows. The events before it were read.
     fn notice(&mut self, _: &Decoder, _: Notice) {}
 
-    /// Reads the events: after each packet or notice, and after the end of each flow that was still open.
+    /// Whether it reads the events of each packet before the next packet.
+    #[inline(always)]
+    fn is_prompt(&self) -> bool {
+        false
+    }
+
+    /// Reads the events.
     fn events(&mut self, decoder: &mut Decoder) -> Result<(), Self::Error>;
 
     /// A packet or a notice was read, and its events. Returns whether to read on.
@@ -102,35 +112,43 @@ impl Drive {
                 }
             }
             Some(capture::Event::Notice(notice)) => {
+                observer.events(decoder)?;
                 decoder.notice(&notice);
                 observer.notice(decoder, notice);
             }
             None => {
                 self.is_read = true;
                 let has_ended = decoder.finish();
-                if has_ended {
+                if !has_ended || decoder.batch().size() >= ENOUGH {
                     observer.events(decoder)?;
                 }
                 return Ok(has_ended);
             }
         }
-        observer.events(decoder)?;
+        if observer.is_prompt() || decoder.batch().size() >= ENOUGH {
+            observer.events(decoder)?;
+        }
         self.is_read = !observer.goes_on(decoder, packets)?
             || self.count.is_some_and(|count| self.taken >= count)
-            || self.is_interrupted(decoder, observer);
+            || self.is_interrupted(decoder, observer)?;
         Ok(true)
     }
 
     #[inline(always)]
-    fn is_interrupted<O: Observer>(&self, decoder: &mut Decoder, observer: &mut O) -> bool {
+    fn is_interrupted<O: Observer>(
+        &self,
+        decoder: &mut Decoder,
+        observer: &mut O,
+    ) -> Result<bool, O::Error> {
         let packets = decoder.packets();
         let is_interrupted = packets.is_multiple_of(LOOK) && self.stop.is_asked();
         if is_interrupted {
+            observer.events(decoder)?;
             let notice = Notice::Interrupted { path: self.called.as_str().into(), packets };
             decoder.notice(&notice);
             observer.notice(decoder, notice);
         }
-        is_interrupted
+        Ok(is_interrupted)
     }
 }
 
