@@ -6,6 +6,8 @@
 
 use crate::kit::{Pair, Pairs, Read, Span};
 
+use super::kept;
+
 /// Closes a message.
 pub(super) const FINAL: &[u8] = b"final";
 /// Numbers the parts of a response.
@@ -78,6 +80,8 @@ impl<'a> Iterator for TextPairs<'a> {
         if stands_alone(&pair, after) {
             let key = usize::from(pair.opened).saturating_add(pair.key.len());
             pair = Pairs::new(self.rest.get(..key)?, self.start).next()?;
+        } else if is_doubled(&pair, after) {
+            pair.after_another_backslash(after);
         }
         self.skip_to(pair.at().len() as usize);
         Some(pair)
@@ -93,12 +97,29 @@ fn stands_alone(pair: &Pair<'_>, after: &[u8]) -> bool {
     if pair.key == FINAL || is_bare(pair.key) && is_keyword(value) {
         return true;
     }
+    // The backslash before a key was doubled.
+    if pair.key.is_empty() {
+        return kept::is_keyword(value);
+    }
     // A key that lost its value, before a keyword that cannot be one.
     match value {
         FINAL => matches!(after, b"" | b"\\") || after.starts_with(b"\\\\queryid\\"),
         QUERYID => after.strip_prefix(b"\\").is_some_and(|id| number(id).is_some()),
         _ => false,
     }
+}
+
+/// Whether a value is empty only because the backslash before it was doubled: else the value would be a key, the next key
+/// its value, and so on. `after`: the text after the pair.
+fn is_doubled(pair: &Pair<'_>, after: &[u8]) -> bool {
+    if pair.value != Some(b"") || pair.key.is_empty() || is_bare(pair.key) {
+        return false;
+    }
+    let mut pairs = Pairs::new(after, 0);
+    let Some(next) = pairs.next() else { return false };
+    let is_known = |text: &[u8]| text == FINAL || kept::is_keyword(text);
+    let is_shifted = next.value.is_some_and(is_known) && !next.key.is_empty();
+    is_shifted && !is_known(next.key) && pairs.next().is_some_and(|it| !is_known(it.key))
 }
 
 /// A response's number, and a part's.
@@ -345,6 +366,9 @@ fn fault(pair: &Pair<'_>, mut after: TextPairs<'_>) -> Option<&'static str> {
             && after.next().is_none_or(|next| [FINAL, QUERYID].contains(&next.key));
         return (!doubled).then_some("a key is empty");
     }
+    if pair.is_doubled {
+        return Some("two backslashes come before a value");
+    }
     let lacks_value = pair.value.is_none() && !is_bare(pair.key);
     lacks_value.then_some("a key has no value")
 }
@@ -404,6 +428,35 @@ mod tests {
         assert_eq!(pairs(text)[0], ("player_0".into(), Some("final".into())));
         assert_eq!(pairs(text)[1], ("player_1".into(), Some("status".into())));
         assert!(is_sound(text));
+    }
+
+    #[test]
+    fn pairs_are_read_across_a_doubled_backslash() {
+        let keyed = |text: &str| {
+            assert!(!is_sound(text), "{text}");
+            let named = |(key, value): &(String, Option<String>)| {
+                ["hostname", "mapname", "player_0"]
+                    .contains(&key.as_str())
+                    .then(|| value.clone())?
+            };
+            pairs(text).iter().filter_map(named).collect::<Vec<_>>().join(" ")
+        };
+        for text in [
+            r"\\hostname\A\mapname\B\player_0\C\queryid\1.1\final\",
+            r"\hostname\A\\mapname\B\player_0\C\queryid\1.1\final\",
+            r"\hostname\\A\mapname\B\player_0\C\queryid\1.1\final\",
+            r"\hostname\A\mapname\B\player_0\\C\queryid\1.1\final\",
+        ] {
+            assert_eq!(keyed(text), "A B C", "{text}");
+        }
+        // An empty value is one.
+        for text in [
+            r"\hostname\\mapname\B\queryid\1.1\final\",
+            r"\AdminName\\motd\status\mapname\B\queryid\1.1\final\",
+            r"\AdminName\\motd\x\mapname\B\queryid\1.1\final\",
+        ] {
+            assert!(is_sound(text), "{text}");
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct Pair<'a> {
     pub value: Option<&'a [u8]>,
     /// A backslash precedes the key: always, except at the start of the text.
     pub opened: bool,
+    /// Two backslashes precede the value.
+    pub is_doubled: bool,
     /// The offset of the pair, at its first backslash.
     start: usize,
 }
@@ -27,8 +29,8 @@ impl<'a> Pair<'a> {
 
     /// Key and value with their backslashes.
     pub fn at(&self) -> Span {
-        let value = self.value.map_or(0, |value| 1 + value.len());
-        Span::new(self.start, self.key_end() + value)
+        let value = self.value.map_or(0, <[u8]>::len);
+        Span::new(self.start, self.key_end() + self.backslashes() + value)
     }
 
     /// The key without its backslash.
@@ -38,12 +40,23 @@ impl<'a> Pair<'a> {
 
     /// The value without its backslash, or the empty span at its place.
     pub fn value_at(&self) -> Span {
-        let start = self.key_end() + usize::from(self.value.is_some());
+        let start = self.key_end() + self.backslashes();
         Span::new(start, start + self.text().len())
+    }
+
+    /// Takes the piece at the start of `after`, the text after an empty value, as the value.
+    pub fn after_another_backslash(&mut self, after: &'a [u8]) {
+        self.is_doubled = true;
+        self.value = after.get(1..).map(|after| piece(after).0);
     }
 
     fn key_end(&self) -> usize {
         self.start + usize::from(self.opened) + self.key.len()
+    }
+
+    /// The number of backslashes before the value.
+    fn backslashes(&self) -> usize {
+        usize::from(self.value.is_some()) + usize::from(self.is_doubled)
     }
 }
 
@@ -71,7 +84,8 @@ impl<'a> Iterator for Pairs<'a> {
         let opened = self.rest.first() == Some(&b'\\');
         let (key, after) = piece(self.rest.get(usize::from(opened)..).unwrap_or_default());
         let value = after.map(piece);
-        let pair = Pair { key, value: value.map(|(value, _)| value), opened, start: self.start };
+        let (value, start) = (value.map(|(value, _)| value), self.start);
+        let pair = Pair { key, value, opened, is_doubled: false, start };
         let used = pair.at().len() as usize;
         self.rest = self.rest.get(used..).unwrap_or_default();
         self.start += used;
