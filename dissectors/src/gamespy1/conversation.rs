@@ -8,7 +8,7 @@ use super::form::Form;
 use super::list;
 use super::pending_query::Query;
 use super::queries::{expire, query};
-use super::responses::{self, OpenResponses};
+use super::responses::{self, EndedResponse, OpenResponses};
 use super::stream::{HeldText, StreamFraming, StreamUnit};
 use super::uplink::{self, Uplink};
 use super::words::{self, Numbering, TextProperties};
@@ -27,6 +27,7 @@ pub struct Conversation {
     was_bare: bool,
     /// A datagram came before.
     began: bool,
+    pub(super) ended: EndedResponse,
     /// State that a flow of one query does not need.
     pub(super) more: Option<Box<MultiMessageState>>,
 }
@@ -60,6 +61,11 @@ impl Conversation {
 
     pub(super) fn responses(&mut self) -> &mut OpenResponses {
         &mut self.more().responses
+    }
+
+    /// Whether a part of this response waits for the others.
+    pub(super) fn has_parts(&self, side: Side, number: u32) -> bool {
+        self.more.as_ref().is_some_and(|more| more.responses.is_waiting(side, number))
     }
 
     pub(super) fn uplink(&mut self) -> &mut Uplink {

@@ -60,6 +60,25 @@ impl OpenResponse {
     }
 }
 
+/// The latest response that ended with its first datagram.
+#[derive(Clone, Copy, Default)]
+pub(super) struct EndedResponse {
+    /// As bytes, so that it takes no room for alignment.
+    number: [u8; 4],
+    more: MoreParts,
+}
+
+/// Whether parts came after the `\final\` of a response.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum MoreParts {
+    /// There was no such response.
+    #[default]
+    NoResponse,
+    No,
+    /// A finding names the first of them.
+    Reported,
+}
+
 /// One of the latest whole responses, to recognize a copy of one of its datagrams.
 struct WholeResponse {
     side: Side,
@@ -86,6 +105,11 @@ impl OpenResponses {
 
     pub(super) fn due(&self) -> Option<Time> {
         self.waiting.due()
+    }
+
+    /// Whether a part of this response waits for the others.
+    pub(super) fn is_waiting(&self, side: Side, number: u32) -> bool {
+        self.waiting.find(side, number).is_some()
     }
 
     /// When the response with this datagram was complete, if it is one of the latest.
@@ -124,11 +148,39 @@ pub(super) fn datagram<S: Sink>(
             return;
         }
     };
-    if held.first == 1 && held.closed {
+    let is_begun = cx.conversation.has_parts(payload.side, number);
+    if held.first == 1 && held.closed && !is_begun {
+        cx.conversation.ended = EndedResponse { number: number.to_le_bytes(), more: MoreParts::No };
         whole(cx, payload, words, sink, |sink| rules::numbered(mark.whole(), sink));
-        return;
+    } else if held.first > 1 && !is_begun && goes_on(cx, payload, number) {
+        after_end(cx, payload, (number, held), sink);
+    } else {
+        gather(cx, payload, words, (number, held), sink);
     }
-    gather(cx, payload, words, (number, held), sink);
+}
+
+/// Whether this is the number of the response that has just ended, and no query asks for another.
+fn goes_on(cx: &Cx<'_>, payload: &Payload<'_>, number: u32) -> bool {
+    let EndedResponse { number: ended, more } = cx.conversation.ended;
+    more != MoreParts::NoResponse
+        && ended == number.to_le_bytes()
+        && cx.flow.silence <= cx.settings.answer_timeout.unsigned_abs()
+        && !cx.conversation.awaits(payload.side, Time(i64::MIN))
+}
+
+/// A part of a response whose first part has `\final\`: that one counted as the whole response.
+fn after_end<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    (number, held): (u32, HeldDatagram),
+    sink: &mut S,
+) {
+    single_datagram(cx, payload, number, held, sink);
+    let before = std::mem::replace(&mut cx.conversation.ended.more, MoreParts::Reported);
+    if before == MoreParts::No {
+        let what = Misnumbered::FinalInside(1, held.last);
+        rules::misnumbered(what, payload.lost, &payload.mark(), sink);
+    }
 }
 
 /// A response in one datagram.

@@ -44,3 +44,35 @@ fn an_answer_has_what_was_asked_for() {
     ];
     assert_eq!(answered(r"\info\", answer), wrong);
 }
+
+#[test]
+fn the_end_comes_in_an_earlier_part_than_the_last() {
+    let part = |number: u32, end: &str| format!(r"\key_{number}\x\queryid\5.{number}{end}");
+    let in_part_one = part(1, r"\final\");
+    let wrong = |most| format!(r"\final\ is in part 1, and there is a part {most} as well");
+    // The part with the end counts as the whole response.
+    for (others, most) in [(&[(2, "")][..], 2), (&[(2, r"\final\")], 2), (&[(2, ""), (3, "")], 2)] {
+        let mut lab = Lab::new();
+        lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, in_part_one.as_bytes());
+        for (number, end) in others {
+            lab.udp(0.1, S, C, part(*number, end).as_bytes());
+        }
+        lab.end(9.0);
+        assert_eq!(lab.names()[1..3], ["query_response", "query_fragment"]);
+        assert_eq!(lab.codes(), ["GS1031"]);
+        assert_eq!(lab.details(), [wrong(most)]);
+    }
+    // Parts that came before it are kept.
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, part(2, "").as_bytes());
+    lab.udp(0.1, S, C, in_part_one.as_bytes()).end(9.0);
+    assert_eq!(lab.names(), ["query", "query_response"]);
+    assert_eq!(lab.details(), [wrong(2)]);
+    // Another query may have the same number.
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, in_part_one.as_bytes());
+    lab.udp(1.0, C, S, br"\status\").udp(1.1, S, C, part(2, r"\final\").as_bytes());
+    lab.udp(1.1, S, C, part(1, "").as_bytes()).end(9.0);
+    assert_eq!(lab.names(), ["query", "query_response", "query", "query_response"]);
+    assert_eq!(lab.codes(), [""; 0]);
+}
