@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 
 use crate::kit::dotted::{self, DottedEndpoint};
 use crate::kit::{
-    CrossFlowEvent, Cut, GameName, ListRules, Pair, Read, Reader, SeenMessage, Sink, Span,
+    CrossFlowEvent, Cut, Field, GameName, ListRules, Pair, Read, Reader, SeenMessage, Sink, Span,
     TextPlace, decode,
 };
 
@@ -35,7 +35,7 @@ impl ListPlace {
 pub(super) const BLOCK: usize = 6;
 
 /// The end of the blocks of a compact list: a `\final\` at the start of a block, if possible at the
-/// end of the bytes.
+/// end of the bytes; else one at the end of the bytes, after a part of a block.
 fn blocks_end(bytes: &[u8]) -> Option<usize> {
     let closing = [CLOSED, CLOSING].into_iter().find(|closing| {
         bytes.ends_with(closing) && (bytes.len() - closing.len()).is_multiple_of(BLOCK)
@@ -43,8 +43,9 @@ fn blocks_end(bytes: &[u8]) -> Option<usize> {
     if let Some(closing) = closing {
         return Some(bytes.len() - closing.len());
     }
-    let blocks = bytes.chunks(BLOCK).enumerate().rev().map(|(i, _)| i * BLOCK);
-    blocks.into_iter().find(|&at| bytes.get(at..).is_some_and(|rest| rest.starts_with(CLOSED)))
+    let mut blocks = bytes.chunks(BLOCK).enumerate().rev().map(|(i, _)| i * BLOCK);
+    let inside = blocks.find(|&at| bytes.get(at..).is_some_and(|rest| rest.starts_with(CLOSED)));
+    inside.or_else(|| Some(bytes.strip_suffix(CLOSED)?.len()))
 }
 
 /// Whether it consists of blocks and their end, which encrypted data does not.
@@ -80,6 +81,8 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], place: Option<ListPlace>, sink: &mu
         let over = Span::new(r.at(), end);
         if !over.is_empty() && end < bytes.len() {
             rules::list_bytes_over(over, r.sink);
+            r.bytes(Field::UNPARSED, over.len() as usize);
+            closing(r);
         }
         if over.is_empty() && end < bytes.len() {
             r.leaf(&f::WHOLE, 0, true.into());
@@ -406,7 +409,9 @@ mod tests {
         assert_eq!(blocks_end(b"\\final\\"), Some(0));
         assert_eq!(blocks_end(b"\\final\\final\\"), Some(6), "92.102.105.110:24940");
         assert_eq!(blocks_end(b"123456\\final\\rest"), Some(6));
-        assert_eq!(blocks_end(b"12345\\final\\"), None);
+        assert_eq!(blocks_end(b"12345\\final\\"), Some(5), "not whole blocks");
+        assert_eq!(blocks_end(b"123456123\\final\\"), Some(9));
+        assert_eq!(blocks_end(b"12345\\final"), None);
         assert_eq!(blocks_end(b"123456"), None);
     }
 }
