@@ -51,6 +51,7 @@ pub(super) fn split<S: Sink>(
     let mut table = PlayerTable::default();
     let read = sections(r, section, known, &mut properties, &mut layout, &mut table);
     table.rows(bytes, r);
+    properties.repeated_column = table.repeated();
     let form = match known.form {
         Some(RequestForm::JustCause) => RequestForm::JustCause,
         _ if properties.minecraft => RequestForm::MinecraftFull,
@@ -85,7 +86,7 @@ fn sections<'a, S: Sink>(
     known: DecodeContext,
     properties: &mut Properties<'a>,
     layout: &mut PacketLayout,
-    table: &mut PlayerTable,
+    table: &mut PlayerTable<'a>,
 ) -> Result<(), Cut> {
     if matches!(section, 1 | 2) && column_name(r.peek()).is_some() {
         columns(r, section, layout, table)?;
@@ -199,9 +200,9 @@ fn mutators<'a, S: Sink>(r: &mut Reader<'a, S>, text: &'a [u8]) -> Read<&'a [u8]
 /// A column: the positions of its name and first value, the row of that value, and the number of
 /// values left.
 #[derive(Clone, Copy, Default)]
-struct PlayerColumn {
+struct PlayerColumn<'a> {
     section: u8,
-    name: Span,
+    name: Read<&'a [u8]>,
     at: usize,
     first: u32,
     count: u32,
@@ -210,17 +211,32 @@ struct PlayerColumn {
 /// The columns of a response, to be read by rows. Columns beyond the maximum are shown by columns
 /// only.
 #[derive(Default)]
-struct PlayerTable {
-    columns: [PlayerColumn; 24],
+struct PlayerTable<'a> {
+    columns: [PlayerColumn<'a>; 24],
     used: usize,
 }
 
-impl PlayerTable {
-    fn add(&mut self, column: PlayerColumn) {
+impl<'a> PlayerTable<'a> {
+    fn add(&mut self, column: PlayerColumn<'a>) {
         if let Some(free) = self.columns.get_mut(self.used) {
             *free = column;
             self.used += 1;
         }
+    }
+
+    /// The first column that gives a row a value which an earlier one has given it. The rest of a column in another packet
+    /// goes on with other rows.
+    fn repeated(&self) -> Option<Read<&'a [u8]>> {
+        let used = self.columns.get(..self.used)?;
+        let collides = |one: &PlayerColumn<'_>, other: &PlayerColumn<'_>| {
+            (one.section, one.name.value) == (other.section, other.name.value)
+                && one.first < other.first + other.count
+                && other.first < one.first + one.count
+        };
+        let is_again = |(at, column): &(usize, &PlayerColumn<'_>)| {
+            used.iter().take(*at).any(|before| collides(before, column))
+        };
+        used.iter().enumerate().find(is_again).map(|(_, column)| column.name)
     }
 
     /// Players, then teams, each with the values from the columns. Rows have no bytes of their own:
@@ -250,24 +266,24 @@ impl PlayerTable {
 }
 
 /// Reports the next value of a column.
-fn cell<S: Sink>(column: &mut PlayerColumn, bytes: &[u8], r: &mut Reader<'_, S>) {
+fn cell<S: Sink>(column: &mut PlayerColumn<'_>, bytes: &[u8], r: &mut Reader<'_, S>) {
     let left = bytes.get(column.at..).unwrap_or_default();
     let length = left.iter().position(|&byte| byte == 0).unwrap_or(left.len());
     let value = Span::new(column.at, column.at + length);
     column.at += length + 1;
     r.open(&f::ROW_VALUE);
-    r.leaf(&f::KEY, 0, TextPlace::at(column.name).value());
+    r.leaf(&f::KEY, 0, TextPlace::at(column.name.at).value());
     r.leaf(&f::VALUE, 0, TextPlace::at(value).value());
     r.close();
 }
 
 /// A section of players or teams: for each column its name, the row of its first value, and the
 /// values; an empty value ends a column, an empty name the section.
-fn columns<S: Sink>(
-    r: &mut Reader<'_, S>,
+fn columns<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
     section: u8,
     layout: &mut PacketLayout,
-    table: &mut PlayerTable,
+    table: &mut PlayerTable<'a>,
 ) -> Result<(), Cut> {
     r.open(&f::COLUMNS);
     while !r.is_empty() && r.peek().first() != Some(&0) && !section_begins(r.peek()) {
@@ -279,7 +295,7 @@ fn columns<S: Sink>(
             return Err(Cut::Reported);
         }
         let first = r.u8(&f::COLUMN_FIRST)?;
-        let name = Span::new(start, start + name.value.len());
+        let name = Read { at: Span::new(start, start + name.value.len()), ..name };
         let (first, at) = (u32::from(first.value), r.at());
         let mut column = PlayerColumn { section, name, at, first, count: 0 };
         let read = values(r, layout, &mut column.count);

@@ -114,6 +114,8 @@ pub(in crate::gamespy4) struct Properties<'a> {
     is_ut3: bool,
     /// The names of all variables.
     names: Vec<Read<&'a [u8]>>,
+    /// A column of players or teams that gives a value again.
+    pub(in crate::gamespy4) repeated_column: Option<Read<&'a [u8]>>,
     /// A variable shows that this is Minecraft.
     pub(in crate::gamespy4) minecraft: bool,
     /// A variable that UT3 does not have names another game.
@@ -163,11 +165,9 @@ impl<'a> Properties<'a> {
     /// Checks the rules about several variables, or about the game. `is_in_pairs`: names and values
     /// alternate, so that no value is taken for a name.
     pub(in crate::gamespy4) fn check<S: Sink>(&mut self, is_in_pairs: bool, sink: &mut S) {
-        if is_in_pairs {
-            self.names_unique(sink);
-            if self.is_ut3 && !self.other_game {
-                self.all_present(sink);
-            }
+        self.names_unique(is_in_pairs, sink);
+        if is_in_pairs && self.is_ut3 && !self.other_game {
+            self.all_present(sink);
         }
         self.agree(sink);
         self.player_limits(sink);
@@ -196,15 +196,19 @@ impl<'a> Properties<'a> {
         }
     }
 
-    fn names_unique<S: Sink>(&mut self, sink: &mut S) {
-        let Some(place) = self.names.last().map(|name| name.at) else { return };
-        let repeated = repeated(&mut self.names);
+    fn names_unique<S: Sink>(&mut self, is_in_pairs: bool, sink: &mut S) {
+        if !is_in_pairs {
+            self.names.retain(|name| is_name(name.value));
+        }
+        let place = self.names.last().map(|name| name.at).filter(|_| is_in_pairs);
+        let mut repeated = repeated(&mut self.names);
+        repeated.extend(self.repeated_column);
         for name in &repeated {
             sink.checked(&GS4038, false, name.at, || {
                 format!("{} stands twice", String::from_utf8_lossy(name.value))
             });
         }
-        if repeated.is_empty() {
+        if let Some(place) = place.filter(|_| repeated.is_empty()) {
             sink.checked(&GS4038, true, place, String::new);
         }
     }

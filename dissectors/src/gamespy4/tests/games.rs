@@ -295,3 +295,32 @@ fn game_traffic_on_the_same_flow_is_not_checked() {
 fn a_flow_with_few_messages_is_small() {
     assert!(size_of::<super::Conversation>() <= 40, "{}", size_of::<super::Conversation>());
 }
+
+/// A zero in the name of a Minecraft server begins other variables, or players.
+#[test]
+fn variables_and_columns_that_a_name_brings_in() {
+    for (content, codes) in [
+        (
+            &b"hostname\0Evil\0hostport\x0099999\0x\0gametype\0SMP\0hostport\x0025565\0\0"[..],
+            &["GS4023", "GS4038"][..],
+        ),
+        // What is no known name may be the value of another.
+        (b"gametype\0x\0y\0hostname\0m\0x\x001\0x\x002\0\0", &["GS4023"]),
+        (
+            b"hostname\0Evil\0\0\0\x01player_\0\0Fake\0\0\0\x01player_\0\0Ann\0\0score_\0\x003\0\0\0",
+            &["GS4038"],
+        ),
+        (
+            b"hostname\0Evil\0\0\0\x01player_\0\0Fake\0\0gametype\0SMP\0\0\x01player_\0\0Ann\0\0\0",
+            &["GS4038"],
+        ),
+    ] {
+        let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
+        let text = String::from_utf8_lossy(content);
+        assert_eq!(outcome.found(Verdict::Fail), codes, "{text}");
+    }
+    // The rest of a column, and a column of teams.
+    let content = b"hostname\0a\0gamename\0b\0\0\x01player_\0\0Ann\0\0player_\0\x01Bob\0\0\0\x02player_\0\0Red\0\0\0";
+    let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
+    assert_eq!(outcome.found(Verdict::Fail), [""; 0]);
+}
