@@ -119,9 +119,11 @@ fn by_response(target: &[u8], response: &[u8], ended: bool) -> Claim {
     let begins = |word: &[u8]| word.starts_with(line) || line.starts_with(word);
     let is_registration =
         || endpoint == ApiPath::Register && (is_whole || ended) && registers(target, line);
-    if line.starts_with(FLAGS) || is_version(line) || is_control_line(line) || is_registration() {
+    let is_server = || endpoint == ApiPath::Client && is_server(line, is_whole || ended);
+    let is_ours = line.starts_with(FLAGS) || is_version(line) || is_control_line(line);
+    if is_ours || is_server() || is_registration() {
         Claim::Sure
-    } else if !is_whole && (begins(FLAGS) || begins(VERSION) || begins(b"*")) {
+    } else if !is_whole && [FLAGS, VERSION, SERVER, b"*"].into_iter().any(begins) {
         Claim::Undecided
     } else {
         Claim::No
@@ -144,6 +146,7 @@ fn registers(target: &[u8], line: &[u8]) -> bool {
 
 const FLAGS: &[u8] = b"masterserver_flags ";
 const VERSION: &[u8] = b"current_version ";
+const SERVER: &[u8] = b"addserver ";
 
 /// `current_version` and two numbers.
 fn is_version(line: &[u8]) -> bool {
@@ -151,6 +154,15 @@ fn is_version(line: &[u8]) -> bool {
     let mut words = numbers.trim_ascii_end().split(|&byte| byte == b' ');
     let mut number = || words.next().and_then(decimal).is_some();
     number() && number()
+}
+
+/// `addserver` and an address: the list of a master that leaves out the lines before it.
+fn is_server(line: &[u8], is_whole: bool) -> bool {
+    let Some(words) = line.strip_prefix(SERVER) else { return false };
+    let mut words = words.split(|&byte| byte == b' ');
+    let address = words.next().and_then(|word| std::str::from_utf8(word).ok());
+    let is_over = is_whole || words.next().is_some();
+    is_over && address.is_some_and(|address| address.parse::<std::net::IpAddr>().is_ok())
 }
 
 /// `*a`, `*bw`, `*c...`, `*s3...`: the responses to `/a` and `/v`.
@@ -215,7 +227,9 @@ mod tests {
         let whole = b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nregistered";
         let whole_chunk =
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nregistered\r\n0\r\n\r\n";
-        let responses: [(&[u8], &[u8], usize); 9] = [
+        let list = b"HTTP/1.0 200 OK\r\n\r\naddserver 192.0.2.1 28770 0\n";
+        let responses: [(&[u8], &[u8], usize); 10] = [
+            (b"GET /c HTTP/1.1\r\n\r\n", list, list.len() - 8),
             (b"GET /r?p=28770 HTTP/1.1\r\n\r\n", whole, whole.len()),
             (b"GET r?p=28770 HTTP/1.1\r\n\r\n", whole, whole.len()),
             (b"GET /r?v=140 HTTP/1.1\r\n\r\n", whole_chunk, whole_chunk.len()),
@@ -271,7 +285,9 @@ mod tests {
 
     #[test]
     fn ordinary_web_traffic_is_not_claimed() {
-        let others: [(&[u8], &[u8]); 10] = [
+        let others: [(&[u8], &[u8]); 12] = [
+            (b"GET /c HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\naddserver x\n"),
+            (b"GET /v HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\naddserver 192.0.2.1\n"),
             (b"OPTIONS sip:r@192.0.2.1 SIP/2.0\r\n", b""),
             (b"GET /r?page=2 HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\nregistered\n"),
             (b"GET / HTTP/1.1\r\nHost: example.com\r\n", b""),

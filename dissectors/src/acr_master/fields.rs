@@ -105,8 +105,14 @@ fields! {
     PROBE = Field::new("probe", "Probe", Kind::Bytes).framing();
 }
 
+/// The bit that masters set for muted clients, where the specification reserves it.
+const MUTED: u64 = 0x04;
+
 fn flags(value: u64) -> Option<&'static str> {
     Some(match value & 0x03 {
+        0 if value & MUTED != 0 => "unlisted; muted by a reserved bit",
+        1 if value & MUTED != 0 => "whitelisted; muted by a reserved bit",
+        2 if value & MUTED != 0 => "blacklisted: banned; muted by a reserved bit",
         0 => "unlisted",
         1 => "whitelisted",
         2 => "blacklisted: banned",
@@ -149,5 +155,26 @@ fn privilege(value: u64) -> Option<&'static str> {
         b'2' => Some("admin"),
         b'3' => Some("owner"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_shown_with_the_bit_of_muted_clients() {
+        assert_eq!(
+            [0, 1, 2, 3].map(flags).map(|text| text.unwrap().contains("reserved")),
+            [false; 4]
+        );
+        for (value, meaning) in [
+            (4, "unlisted; muted by a reserved bit"),
+            (6, "blacklisted: banned; muted by a reserved bit"),
+            (7, "blacklisted: muted"),
+            (8, "unlisted"),
+        ] {
+            assert_eq!(flags(value), Some(meaning), "{value}");
+        }
     }
 }
