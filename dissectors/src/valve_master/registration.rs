@@ -76,7 +76,8 @@ pub(super) struct Registration {
     given: Vec<GivenChallenge>,
     /// An unused one was dropped from this list.
     forgot: bool,
-    /// An info string came after the latest one: it was meant for that, whatever number it has.
+    /// An info string came after the latest one, for which it was meant, whatever number it has; or another round began. The
+    /// next challenge takes the place of all.
     is_taken: bool,
     /// The one that was the latest when an info string came with another.
     mistaken: Option<u32>,
@@ -167,12 +168,12 @@ impl Registration {
             (Some(round), _) if self.reported => {
                 // If the clock was set back, there is no interval.
                 joined.interval = (now >= round).then(|| now.since(round));
-                self.round = Some(now);
+                self.begin_round(now);
             }
             // A join before any info string is a repeat: if it comes soon, it belongs to the same
             // attempt.
             (Some(_), Some(before)) if now.since(before) < timeout => {}
-            _ => self.round = Some(now),
+            _ => self.begin_round(now),
         }
         self.joined = Some(now);
         self.reported = false;
@@ -186,6 +187,11 @@ impl Registration {
             self.earlier.push(before);
         }
         joined
+    }
+
+    fn begin_round(&mut self, now: Time) {
+        self.round = Some(now);
+        self.is_taken = true;
     }
 
     /// A challenge may come for a reason that is not in the capture.
@@ -245,6 +251,8 @@ impl Registration {
         let mut fresh = self.given.iter_mut().filter(|given| !given.spent);
         if let Some(given) = fresh.find(|given| given.value == Some(value)) {
             given.spent = true;
+            // The master may accept its latest challenge only.
+            self.perhaps |= fresh.next().is_some();
             return Claimed::Given;
         }
         let again = |(last, time): (u32, Time)| last == value && now.since(time) < timeout;

@@ -68,7 +68,7 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
         Claimed::Spent { value } => {
             sink.checked(&VM042, true, at, String::new);
             sink.checked(&VM045, false, at, || {
-                format!("the challenge {} has served an earlier round", value.cast_signed())
+                format!("the challenge {} is an earlier round's", value.cast_signed())
             });
         }
         Claimed::Other { value, given, .. } => {

@@ -218,3 +218,28 @@ fn after_a_cut_reply_the_seed_is_inconclusive() {
     ];
     assert_eq!(cut(&steps, &["VM021", "VM023"]), [[0, 0, 1]; 2]);
 }
+
+#[test]
+fn a_challenge_of_an_earlier_round_is_no_answer_to_a_newer_one() {
+    let [stale, fresh] = ["1", "3"].map(|number| info(&[("challenge", number)]));
+    let after = |interval: i64| {
+        let steps = [
+            (0, SERVER, MASTER, &b"q"[..]),
+            (20, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x01\0\0\0"),
+            (interval, SERVER, MASTER, b"q"),
+            (interval + 20, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x02\0\0\0"),
+            (interval + 30, SERVER, MASTER, stale.as_bytes()),
+            (interval + 50, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x03\0\0\0"),
+            (interval + 60, SERVER, MASTER, fresh.as_bytes()),
+        ];
+        converse(&steps, interval + 9000)
+    };
+    let outcome = after(30_000);
+    assert_eq!(outcome.failed(), ["VM045"]);
+    assert_eq!(outcome.detail("VM045"), "the challenge 1 is an earlier round's");
+    assert_eq!(outcome.passed("VM041"), 3);
+    // Of one round, the master may want the answer to its latest challenge.
+    let outcome = after(1000);
+    assert_eq!(outcome.failed(), [""; 0]);
+    assert_eq!(outcome.passed("VM041"), 3);
+}
