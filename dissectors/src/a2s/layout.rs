@@ -127,6 +127,16 @@ impl SplitHeader {
             _ => return None,
         })
     }
+
+    /// Whether it is the first packet's, also where number and total are exchanged, as in readers of GoldSrc's byte.
+    fn is_first(self, layout: Layout) -> bool {
+        self.number == 0 || layout == Layout::GoldSrc && self.total == 0
+    }
+
+    /// Whether the number is not below the total. No number is below 0, which is no total.
+    pub(super) fn is_beyond(self) -> bool {
+        self.number >= self.total && self.total > 0
+    }
 }
 
 /// The ID of a split packet. `None` if the packet is too short for any layout.
@@ -205,11 +215,12 @@ impl LayoutReading {
         self.totals_differ |= header.total != self.total;
         self.sizes_differ |= header.size != self.size;
         self.longest = self.longest.max(bytes.len() - header.at);
-        if header.number == 0 && self.confirmed.is_none() {
+        if header.is_first(layout) && self.confirmed.is_none() {
             self.confirmed = confirmed(bytes, header, layout);
         }
         if header.number >= header.total {
-            self.beyond = self.beyond.or(Some((header.number, header.total)));
+            let before = self.beyond.filter(|&(_, total)| total > 0);
+            self.beyond = before.or(Some((header.number, header.total)));
         } else if self.has(header.number) {
             self.conflict = self.conflict.or(Some(header.number));
         } else if header.number < self.total {

@@ -290,15 +290,14 @@ fn check_packets<S: Sink>(shape: &SplitProperties, part: Option<usize>, sink: &m
     if let Some(at) = here(HeaderPlace { part: 0, at: layout::TOTAL }) {
         rules::split_total(shape.layout, shape.total, at, sink);
     }
-    if !layout::is_total(shape.layout, shape.total) {
-        return;
-    }
     let (differs, place) = shape.differs.unzip();
     if let Some(at) = here(place.unwrap_or_default()) {
         rules::split_consistent(differs, at, sink);
     }
     let (beyond, place) = shape.beyond.unzip();
-    if let (None, Some(at)) = (differs, here(place.unwrap_or_default())) {
+    if let Some(at) =
+        here(place.unwrap_or_default()).filter(|_| beyond.is_some() || shape.total > 0)
+    {
         rules::split_number(beyond, at, sink);
     }
     let (repeat, place) = shape.repeat;

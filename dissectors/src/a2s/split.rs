@@ -198,8 +198,8 @@ impl SplitResponse {
             total: reading.total,
             count: reading.count,
             missing,
-            beyond: reading.beyond.map(|beyond| {
-                (beyond, self.place(layout, 0, number, |_, header| header.number >= header.total))
+            beyond: reading.beyond.filter(|&(_, total)| total > 0).map(|beyond| {
+                (beyond, self.place(layout, 0, number, |_, header| header.is_beyond()))
             }),
             differs: self.differs(layout),
             repeat: match reading.conflict {

@@ -110,3 +110,23 @@ fn a_broken_header_is_reported_of_its_packet_and_its_byte() {
     let total = &reported(&lab)[0].findings[0];
     assert_eq!((total.rule.code.to_string(), total.span), ("A2S040".to_owned(), Span::new(8, 9)));
 }
+
+/// The trap of a byte with two halves, and of two bytes next to each other.
+#[test]
+fn number_and_total_are_exchanged() {
+    let exchange = |form: Form, packet: &mut Vec<u8>| match form {
+        Form::GoldSrc => packet[8] = packet[8].rotate_left(4),
+        _ => packet.swap(8, 9),
+    };
+    for form in FORMS {
+        let mut packets = form.packets(7, &whole(110));
+        packets.iter_mut().for_each(|packet| exchange(form, packet));
+        let mut lab = asked();
+        response(&mut lab, 0.1, &packets);
+        lab.end(9.0);
+        for fragment in reported(&lab) {
+            assert_eq!(fragment.value("layout"), Some(form.name()), "{form:?}");
+        }
+        assert_eq!(lab.codes(), ["A2S040", "A2S042", "A2S041"], "{form:?}");
+    }
+}
