@@ -3,7 +3,7 @@
 use super::{Counted, MessageSummary, THE_SHIP};
 use crate::a2s::fields as f;
 use crate::a2s::rules;
-use crate::kit::{Cut, Read, Reader, Sink, Span};
+use crate::kit::{Cut, Field, Read, Reader, Sink, Span};
 
 /// A2S_INFO, response format.
 pub(super) fn info_response<S: Sink>(
@@ -31,8 +31,9 @@ pub(super) fn info_response<S: Sink>(
     bots?;
     let server_type = r.u8(&f::SERVER_TYPE)?;
     rules::server_type(server_type, Some(app_id.value), r.sink);
-    let rest = info_rest(r, summary, app_id);
-    hltv(rest, max_players, server_type, r)
+    let may_end = may_end(max_players, server_type);
+    let rest = info_rest(r, summary, app_id, may_end);
+    hltv(rest, may_end, r)
 }
 
 /// Whether it is an HLTV or SourceTV proxy.
@@ -40,25 +41,36 @@ const fn is_relay(server_type: Read<u8>) -> bool {
     matches!(server_type.value, b'p' | b'P')
 }
 
-/// A relay whose slots are 255 may answer with less than all fields.
-fn hltv<S: Sink, T>(
-    rest: Result<T, Cut>,
-    max_players: Read<u8>,
-    server_type: Read<u8>,
-    r: &mut Reader<'_, S>,
-) -> Result<T, Cut> {
-    let relay = max_players.value == 255 && is_relay(server_type);
-    if relay && matches!(rest, Err(Cut::Short)) {
+/// Whether a response may end before its last field: that of a relay whose slots are 255 may.
+const fn may_end(max_players: Read<u8>, server_type: Read<u8>) -> bool {
+    max_players.value == 255 && is_relay(server_type)
+}
+
+/// The fields after those that show whether a response `may_end`.
+fn hltv<S: Sink, T>(rest: Result<T, Cut>, may_end: bool, r: &mut Reader<'_, S>) -> Result<T, Cut> {
+    if may_end && matches!(rest, Err(Cut::Short)) {
         rules::hltv_incomplete(r.here(), r.sink);
         return Err(Cut::Reported);
     }
     rest
 }
 
+/// A text of a response that `may_end` inside of it.
+fn text<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field, may_end: bool) -> Result<(), Cut> {
+    if !may_end || r.peek().contains(&0) {
+        return r.text(field).map(drop);
+    }
+    if !r.is_empty() {
+        r.text_of(field, r.rest());
+    }
+    Err(Cut::Short)
+}
+
 fn info_rest<S: Sink>(
     r: &mut Reader<'_, S>,
     summary: &mut MessageSummary,
     app_id: Read<u16>,
+    may_end: bool,
 ) -> Result<(), Cut> {
     let environment = r.u8(&f::ENVIRONMENT)?;
     rules::environment(environment, r.sink);
@@ -69,7 +81,7 @@ fn info_rest<S: Sink>(
     if app_id.value == THE_SHIP {
         the_ship(r)?;
     }
-    r.text(&f::VERSION)?;
+    text(r, &f::VERSION, may_end)?;
     if r.is_empty() {
         return Ok(());
     }
@@ -86,10 +98,10 @@ fn info_rest<S: Sink>(
     if edf.value & 0x40 != 0 {
         let port = r.u16_le(&f::SOURCETV_PORT)?;
         rules::port_announced(&f::SOURCETV_PORT, port, r.sink);
-        r.text(&f::SOURCETV_NAME)?;
+        text(r, &f::SOURCETV_NAME, may_end)?;
     }
     if edf.value & 0x20 != 0 {
-        r.text(&f::KEYWORDS)?;
+        text(r, &f::KEYWORDS, may_end)?;
     }
     if edf.value & 0x01 != 0 {
         let game_id = r.u64_le(&f::GAME_ID)?;
@@ -149,18 +161,23 @@ fn goldsrc_rest<S: Sink>(
         rules::obsolete_info(true, message_byte, r.sink);
     }
     rules::server_type(server_type, None, r.sink);
-    let bots = goldsrc_end(server_type, r);
-    hltv(bots, max_players, server_type, r)
+    let may_end = may_end(max_players, server_type);
+    let bots = goldsrc_end(server_type, may_end, r);
+    hltv(bots, may_end, r)
 }
 
-fn goldsrc_end<S: Sink>(server_type: Read<u8>, r: &mut Reader<'_, S>) -> Result<Read<u8>, Cut> {
+fn goldsrc_end<S: Sink>(
+    server_type: Read<u8>,
+    may_end: bool,
+    r: &mut Reader<'_, S>,
+) -> Result<Read<u8>, Cut> {
     let environment = r.u8(&f::ENVIRONMENT)?;
     rules::environment(environment, r.sink);
     let visibility = r.u8(&f::VISIBILITY)?;
     rules::flag(&f::VISIBILITY, visibility, r.sink);
     let is_mod = r.u8(&f::MOD)?;
     rules::flag(&f::MOD, is_mod, r.sink);
-    mod_section(r, is_mod)?;
+    mod_section(r, is_mod, may_end)?;
     let vac = r.u8(&f::VAC)?;
     rules::flag(&f::VAC, vac, r.sink);
     if r.is_empty() && is_relay(server_type) {
@@ -172,14 +189,14 @@ fn goldsrc_end<S: Sink>(server_type: Read<u8>, r: &mut Reader<'_, S>) -> Result<
 
 /// "These fields are only present in the response if "Mod" is 1". Two bytes follow them:
 /// where just these are left, or a whole section too many, the bytes decide and the rule is broken.
-fn mod_section<S: Sink>(r: &mut Reader<'_, S>, is_mod: Read<u8>) -> Result<(), Cut> {
+fn mod_section<S: Sink>(r: &mut Reader<'_, S>, is_mod: Read<u8>, may_end: bool) -> Result<(), Cut> {
     let present = if is_mod.value == 1 { r.rest() > 2 } else { mod_length(r.peek()) == r.rest() };
     rules::mod_section(present, is_mod, r.sink);
     if !present {
         return Ok(());
     }
-    r.text(&f::LINK)?;
-    r.text(&f::DOWNLOAD_LINK)?;
+    text(r, &f::LINK, may_end)?;
+    text(r, &f::DOWNLOAD_LINK, may_end)?;
     let null = r.u8(&f::MOD_NULL)?;
     if is_mod.value == 1 {
         rules::mod_null(null, r.sink);

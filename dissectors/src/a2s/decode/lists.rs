@@ -29,6 +29,9 @@ pub(super) fn player_response<S: Sink>(
     let read = players(r, &mut list, shape);
     list.has_part = read.is_err();
     r.close();
+    if shape == TheShipPlace::Inside && list.found > 0 {
+        rules::ship_players_inside(announced.at, r.sink);
+    }
     if list.unnamed > 0 {
         r.leaf(&f::UNNAMED, 0, list.unnamed.into());
     }

@@ -137,6 +137,14 @@ pub(in crate::a2s) fn ship_players<S: Sink>(at: Span, sink: &mut S) {
     });
 }
 
+/// The same values in each entry, where one reader expects them: The Ship's own servers send them after the list.
+pub(in crate::a2s) fn ship_players_inside<S: Sink>(at: Span, sink: &mut S) {
+    sink.noted(&A2S006, at, || {
+        "each entry has deaths and money after Duration, which The Ship sends after the list"
+            .to_owned()
+    });
+}
+
 /// "HLTV servers may respond with a late request that is either incomplete or incorrect if the
 /// number of slots is 255."
 pub(in crate::a2s) fn hltv_incomplete<S: Sink>(at: Span, sink: &mut S) {

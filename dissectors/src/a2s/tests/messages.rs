@@ -203,6 +203,14 @@ fn a_relay_with_255_slots_may_be_incomplete() {
     let start = "FFFFFFFF 49 30 'n' 00 'm' 00 'f' 00 'g' 00 le16:10 05";
     assert_eq!(info(&format!("{start} FF 00 'p'")).codes(), ["(A2S007)", "(SEC003)"]);
     assert_eq!(info(&format!("{start} 10 00 'p'")).codes(), ["A2S007", "(SEC003)"]);
+    // Inside a text as well.
+    for rest in ["", "'1.2'", "'1.2' 00 20 'ta'", "'1.2' 00 40 le16:27020 'tv'"] {
+        let heard = info(&format!("{start} FF 00 'pl' 00 00 {rest}"));
+        assert_eq!(heard.codes(), ["(A2S007)", "(SEC003)"], "{rest}");
+        let cut = info(&format!("{start} 10 00 'pl' 00 00 {rest}")).codes();
+        assert!(cut.iter().any(|code| code == "A2S004"), "{rest}");
+    }
+    assert_eq!(info(&format!("{start} FF 00 'pl' 00 00 '1.2'")).value("version"), Some("1.2"));
 }
 
 #[test]
@@ -287,7 +295,10 @@ fn the_ship_adds_deaths_and_money() {
     lab.c(0.2, &bytes("FFFFFFFF 55 FFFFFFFF")).s(0.3, &bytes("FFFFFFFF 41 4BA1D522"));
     lab.c(0.4, &bytes("FFFFFFFF 55 4BA1D522")).s(0.5, &bytes(inside));
     let inside = lab.sink.heard.pop().unwrap();
-    assert_eq!((inside.values("name"), inside.codes()), (vec!["a", "b"], vec![]));
+    assert_eq!((inside.values("name"), inside.codes()), (vec!["a", "b"], vec!["(A2S006)".into()]));
+    let noted =
+        "each entry has deaths and money after Duration, which The Ship sends after the list";
+    assert_eq!(inside.findings[0].detail, noted);
     assert_eq!(inside.values("money"), ["100", "200"]);
 }
 
