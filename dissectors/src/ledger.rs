@@ -5,6 +5,7 @@
 //! read. The ledger keeps a bounded number of entries of each kind: once one does not fit, a
 //! missing entry proves nothing.
 
+mod balances;
 mod breaches;
 mod challenges;
 mod elsewhere;
@@ -33,6 +34,7 @@ use crate::kit::{
     TRANSLATED_WITHIN, Time, is_private,
 };
 use crate::net_rules::NET011;
+pub use balances::Balances;
 pub use breaches::CrossFlowBreaches;
 use challenges::Challenges;
 use elsewhere::Elsewhere;

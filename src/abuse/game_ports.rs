@@ -61,6 +61,17 @@ impl GamePort {
         self.target.gets(what, to, event.bytes, &mut packet, room);
     }
 
+    /// So many packets like this one came before.
+    pub(super) fn was_sent_before(
+        &mut self,
+        event: &DatagramEvent<'_>,
+        times: u32,
+        room: &mut TargetRoom,
+    ) {
+        let (packet, name) = (SampledPacket::of(event, false), packet_name(event.bytes));
+        self.target.current.had_before(&packet, name, times.into(), room);
+    }
+
     /// Whether there are players: it sends packets to some addresses.
     pub(super) fn has_players(&self) -> bool {
         !self.peers.is_empty()

@@ -23,12 +23,13 @@ mod senders;
 mod sources;
 mod target;
 mod timeline;
+mod unknown_ports;
 mod verdict;
 
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{AbuseThresholds, Map, Outline, Purpose, Role, Socket, Time};
+use dissectors::kit::{Map, Outline, Purpose, Role, Socket, Time};
 use dissectors::ledger::{GROUPS, LedgerSettings, Loads, asks_for_something};
 
 use crate::flows::{Identifier, is_usual_of};
@@ -38,8 +39,8 @@ use game_ports::GamePort;
 use packet::SampledPacket;
 use phases::Phases;
 use recent_exchanges::{Asking, RecentExchanges};
-use sources::RoomForSources;
 use target::{Target, TargetRoom, count};
+use unknown_ports::UnknownPorts;
 
 pub use attack_kind::{AttackKind, plural};
 pub use clients::Proof;
@@ -55,21 +56,8 @@ const BYTES_OF_TARGET: usize = 1 << 11;
 
 const _: () = assert!(size_of::<Phases>() + size_of::<Target>() <= BYTES_OF_TARGET);
 
-/// Bytes of memory per source, and per real client.
-const BYTES_OF_SOURCE: usize = 1 << 8;
-const BYTES_OF_CLIENT: usize = 1 << 7;
-
-/// Bytes of memory per packet.
-const BYTES_OF_PACKET: usize = 1 << 7;
-
-/// Bytes of memory per sketch of a target, limits of networks, and timeline.
-const BYTES_OF_SKETCHES: usize = 1 << 18;
-const BYTES_OF_NETWORK: usize = 1 << 7;
-const BYTES_OF_SPAN: usize = 1 << 5;
-
-/// A second with this part of the packets of a flood is a busy one, and with this many at least.
-const BUSY: u32 = 10;
-const FEWEST_BUSY: u32 = 10;
+/// The part of the memory for ports that are not known to be servers'.
+const UNKNOWN: usize = 16;
 
 /// Ports of services that are known to be misused for reflection, besides game servers.
 const SERVICES: [u16; 15] =
@@ -112,6 +100,7 @@ pub struct Abuse {
     servers: Map<Socket, Phases>,
     /// Their packets that are no messages of their protocols.
     ports: Map<Socket, GamePort>,
+    unknown_ports: UnknownPorts,
     /// Ports that servers announce for players, with the servers' protocols; servers that join masters, or are listed.
     announced: Map<Socket, Option<Id>>,
     /// Masters that get joins and heartbeats.
@@ -136,8 +125,9 @@ pub struct Abuse {
 impl Abuse {
     /// A new one with this memory limit in bytes.
     pub fn new(bytes: usize, setting: AbuseSetting, identifier: Identifier) -> Abuse {
-        let abuse = setting.ledger_settings.abuse;
-        let AbuseThresholds { repeat_window: window, repeats, .. } = abuse;
+        let window = setting.ledger_settings.abuse.flood_window;
+        let most = (bytes / 8 / BYTES_OF_TARGET).max(16);
+        let room = TargetRoom::new(bytes / UNKNOWN, &setting);
         Abuse {
             bytes,
             identifier,
@@ -152,23 +142,9 @@ impl Abuse {
                 setting.ledger_settings.most.saturating_mul(GROUPS),
                 setting.ledger_settings.abuse,
             ),
-            most: (bytes / 8 / BYTES_OF_TARGET).max(16),
-            room: TargetRoom {
-                sources: RoomForSources {
-                    entries: (bytes / 4 / BYTES_OF_SOURCE).max(1024),
-                    sketches: (bytes / 8 / BYTES_OF_SKETCHES).max(1),
-                },
-                clients: (bytes / 16 / BYTES_OF_CLIENT).max(256),
-                packets: (bytes / 4 / BYTES_OF_PACKET).max(1024),
-                networks: (bytes / 16 / BYTES_OF_NETWORK).max(64),
-                spans: (bytes / 16 / BYTES_OF_SPAN).max(1024),
-                lengths: setting.networks,
-                window,
-                repeats,
-                busy: (abuse.flood_rate / BUSY).max(FEWEST_BUSY),
-                flood: abuse.flood(),
-                flood_seconds: (abuse.flood_window / SECOND).max(1),
-            },
+            most,
+            unknown_ports: UnknownPorts::new(most / UNKNOWN, window, room),
+            room: TargetRoom::new(bytes, &setting),
             setting,
             senders: None,
             omitted: Omitted::default(),
@@ -282,6 +258,7 @@ impl Abuse {
     /// A server's join or heartbeat to a master, or what it says of itself.
     fn registration(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
+        self.knows(to);
         let port = outline.game_port.unwrap_or(from.port());
         self.announces(SocketAddr::new(from.ip(), port), None, self.most / 2);
         let mut packet = SampledPacket::of(event, outline.challenge.is_some());
@@ -337,6 +314,9 @@ impl Abuse {
             return true;
         }
         if !self.is_known(to) {
+            if name.is_none() {
+                self.unknown_ports.see(event);
+            }
             return false;
         }
         let targets = [self.servers.get(&Socket(to)), self.masters.get(&Socket(to))];
@@ -368,6 +348,7 @@ impl Abuse {
     fn request(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
         let label = outline.message.label;
+        self.knows(to);
         if let Some(victim) = self.victim(from.ip()) {
             victim.asks = true;
         }
@@ -438,6 +419,17 @@ impl Abuse {
     fn announces(&mut self, server: SocketAddr, id: Option<Id>, most: usize) {
         if server.port() != 0 && self.announced.len() < most {
             self.announced.entry(Socket(server)).or_insert(id);
+            self.knows(server);
+        }
+    }
+
+    /// This port is a server's or a master's: what came to it before counts as well.
+    fn knows(&mut self, at: SocketAddr) {
+        let Some(port) = self.unknown_ports.take(at) else { return };
+        self.read += port.target.packets()[0];
+        if self.ports.len() < self.most {
+            port.target.each().for_each(|it| self.room.is_taken_by(it));
+            self.ports.insert(Socket(at), port);
         }
     }
 

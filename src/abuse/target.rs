@@ -10,7 +10,24 @@ use super::filters::{Bucket, OF_NETWORK, Prefix};
 use super::packet::{Sample, SampledPacket};
 use super::sources::{PlainAnswers, RoomForSources, Sources, TrafficSource, network};
 use super::timeline::Timeline;
+use super::{AbuseSetting, SECOND};
 use crate::session::LinkTags;
+
+/// Bytes of memory per source, and per real client.
+const BYTES_OF_SOURCE: usize = 1 << 8;
+const BYTES_OF_CLIENT: usize = 1 << 7;
+
+/// Bytes of memory per packet.
+const BYTES_OF_PACKET: usize = 1 << 7;
+
+/// Bytes of memory per sketch of a target, limits of networks, and timeline.
+const BYTES_OF_SKETCHES: usize = 1 << 18;
+const BYTES_OF_NETWORK: usize = 1 << 7;
+const BYTES_OF_SPAN: usize = 1 << 5;
+
+/// A second with this part of the packets of a flood is a busy one, and with this many at least.
+const BUSY: u32 = 10;
+const FEWEST_BUSY: u32 = 10;
 
 /// Maximum number of kinds of messages, and of ports of other services, per target.
 const KINDS: usize = 16;
@@ -94,6 +111,27 @@ pub(super) struct TargetRoom {
 }
 
 impl TargetRoom {
+    /// With this memory limit in bytes.
+    pub(super) fn new(bytes: usize, setting: &AbuseSetting) -> TargetRoom {
+        let abuse = setting.ledger_settings.abuse;
+        TargetRoom {
+            sources: RoomForSources {
+                entries: (bytes / 4 / BYTES_OF_SOURCE).max(1024),
+                sketches: (bytes / 8 / BYTES_OF_SKETCHES).max(1),
+            },
+            clients: (bytes / 16 / BYTES_OF_CLIENT).max(256),
+            packets: (bytes / 4 / BYTES_OF_PACKET).max(1024),
+            networks: (bytes / 16 / BYTES_OF_NETWORK).max(64),
+            spans: (bytes / 16 / BYTES_OF_SPAN).max(1024),
+            lengths: setting.networks,
+            window: abuse.repeat_window,
+            repeats: abuse.repeats,
+            busy: (abuse.flood_rate / BUSY).max(FEWEST_BUSY),
+            flood: abuse.flood(),
+            flood_seconds: (abuse.flood_window / SECOND).max(1),
+        }
+    }
+
     /// The room that the traffic of a target takes, without its clients.
     fn of(target: &Target) -> [usize; 5] {
         let [entries, sketches] = target.sources.room();
@@ -268,6 +306,21 @@ impl Target {
         let source = self.sources.sends(packet.source, &mut room.sources)?;
         source.sends(time, packet.hop_limit);
         Some(source.answers)
+    }
+
+    /// So many earlier packets are of the same traffic: they are of this kind, and about as long as this one.
+    pub(super) fn had_before(
+        &mut self,
+        packet: &SampledPacket,
+        label: &'static str,
+        times: u64,
+        room: &mut TargetRoom,
+    ) {
+        let length = u64::from(packet.length);
+        self.packets[0] += times;
+        self.bytes[0] += times * length;
+        count(&mut self.kinds, label, times);
+        (0..times).for_each(|_| self.timeline.see(packet.time, length, &mut room.spans));
     }
 
     /// So many earlier packets of a source are no part of the attack: they are of this kind, and about as long as this one.

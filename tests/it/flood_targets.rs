@@ -91,6 +91,30 @@ fn a_server_that_a_master_lists_is_known() {
     is_flood(&recording.attacks(), "flooded_server", SERVER);
 }
 
+/// `check` and `abuse` count the same, whenever a port turns out to be a server's.
+#[test]
+fn what_comes_before_a_server_is_known_is_of_the_flood() {
+    for known_after in [3_000, 11_999] {
+        let mut recording = Recording::new();
+        for nth in 0..12_000_u32 {
+            recording.say(800, &anyone(nth), SERVER, &junk(nth));
+            if nth == known_after {
+                recording.answers();
+            }
+        }
+        let found = recording.attacks();
+        is_flood(&found, "flooded_server", SERVER);
+        assert_eq!(found.0[0]["packets"], 12_000, "{known_after}");
+        assert!(found.1.contains("12000 packets of other content"), "{}", found.1);
+    }
+    // Of what is no server's port, nothing is said.
+    let mut recording = Recording::new();
+    recording.answers();
+    recording.flood("203.0.113.8:9000", junk);
+    let (_project, file) = Project::of_capture(recording.0.pcap());
+    assert_eq!(attacks_of(Path::new(&file)), [Value::Null; 0]);
+}
+
 #[test]
 fn joins_flood_a_master() {
     let mut recording = Recording::new();

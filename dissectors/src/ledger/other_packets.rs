@@ -1,27 +1,15 @@
 //! UDP packets that are no messages of a supported protocol, by the port they go to. A flood of a
 //! game server need not consist of queries.
-//!
-//! Most such packets are of players, of downloads, of other services: a port is looked at only from
-//! when it gets more packets than it sends.
 
-use std::hash::BuildHasher;
-use std::net::SocketAddr;
-
-use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use super::Basis;
+use super::balances::Balances;
 use super::game_port::{BothWays, asks_for_something, is_one_way, may_be_players, packet_name};
 use super::load::{DetailedLoad, GroupRoom, LoadTerms, add_count, earlier};
 use super::rate::{BUCKETS, Rate};
 use super::sources::SourceSample;
 use crate::kit::{Map, Name, Payload, Socket};
-
-/// A port is looked at from when it got so many more packets than it sent within a window.
-const NOTICED: u32 = 16;
-
-/// Number of counters of what ports get and send; several ports may share one.
-const BALANCES: usize = 1 << 12;
 
 /// Maximum number of ports that are looked at in a group.
 const PORTS: usize = 1 << 12;
@@ -30,20 +18,11 @@ const PORTS: usize = 1 << 12;
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct OtherPackets {
     #[serde(skip)]
-    balances: Vec<Balance>,
+    balances: Balances,
     /// Who plays, also at ports that are not looked at yet.
     #[serde(skip)]
     both_ways: BothWays,
     pub(super) ports: Map<Socket, PortLoad>,
-}
-
-/// How many more packets a port got than it sent, in the latest window.
-#[derive(Clone, Copy, Default)]
-struct Balance {
-    window: i64,
-    packets: u32,
-    /// Packets that ask for something: what it sends does not make these fewer.
-    asking: u32,
 }
 
 /// What a port gets.
@@ -77,43 +56,14 @@ impl OtherPackets {
                 return plays || port.gets(payload, 1, settings, room);
             }
         }
-        let window = payload.time.0.div_euclid(settings.bucket * BUCKETS as i64);
-        if self.balances.is_empty() {
-            self.balances = vec![Balance::default(); BALANCES];
-        }
-        if !is_own && let Some(sender) = self.balance(payload.from, window) {
-            sender.packets = sender.packets.saturating_sub(1);
-        }
-        let Some(more) = self.balance(payload.to, window).map(|it| it.gets(payload.bytes)) else {
-            return true;
-        };
-        if plays || more < NOTICED {
-            return true;
-        }
+        let (ends, window) = ([payload.from, payload.to], settings.bucket * BUCKETS as i64);
+        let more = self.balances.see(ends, payload.bytes, payload.time, window);
+        let Some(more) = more.filter(|_| !plays) else { return true };
         self.ports.len() < PORTS && {
             let port = PortLoad { first: Some(Basis::of(payload)), ..PortLoad::default() };
             let port = self.ports.entry(Socket(payload.to)).or_insert(port);
             port.gets(payload, more, settings, room)
         }
-    }
-
-    /// The balance of a port in this window.
-    fn balance(&mut self, port: SocketAddr, window: i64) -> Option<&mut Balance> {
-        let hash = FixedState::with_seed(0x5EC0_0007).hash_one(Socket(port));
-        let balance = self.balances.get_mut(hash as usize % BALANCES)?;
-        if balance.window != window {
-            *balance = Balance { window, ..Balance::default() };
-        }
-        Some(balance)
-    }
-}
-
-impl Balance {
-    /// The port gets a packet. Returns how many more of them it got than it answered.
-    fn gets(&mut self, bytes: &[u8]) -> u32 {
-        self.packets = self.packets.saturating_add(1);
-        self.asking = self.asking.saturating_add(u32::from(asks_for_something(bytes)));
-        self.packets.max(self.asking)
     }
 }
 
