@@ -216,3 +216,25 @@ fn round_after_round_without_what_should_come_before_is_proof() {
     let script: String = (0..3).map(challenged).collect();
     assert_eq!(late_rule(&script, &Setting::udp(27_011), 0, "VM041"), "fail");
 }
+
+#[test]
+fn parts_of_a_response_to_a_request_in_the_capture_show_no_lost_packets() {
+    let asked = |client: u16, time: u16| {
+        format!(
+            "{time}.00 c:{client} > s  FFFFFFFF 56 22D5A14B
+{time}.02 s > c:{client}  FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236\n"
+        )
+    };
+    let script = |sockets: u16| {
+        let rounds = (0..12).map(|round| asked(40000 + round % sockets, round * 10));
+        format!("{}end 140", rounds.collect::<String>())
+    };
+    for sockets in [1, 12] {
+        let (_project, file) = Project::of_script(&script(sockets), &Setting::udp(27015));
+        let run = gamewire(["check", "--no-config", &file]);
+        assert!(!run.out.contains("NET010"), "{}", run.out);
+        assert!(run.out.contains("0 of 12 requests"), "{}", run.out);
+    }
+    let (_, report) = diagnosis::diagnosed(&script(1), &Setting::udp(27015), &[]);
+    assert_eq!(item(&report, "servers", "seen.whole"), "no split_part_missing", "{report:#}");
+}

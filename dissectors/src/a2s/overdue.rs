@@ -2,7 +2,7 @@
 
 use super::observation::{Observation, Occasion};
 use super::pending::{Notes, PendingRequest};
-use super::state::UnmatchedList;
+use super::state::{Known, UnmatchedList};
 use super::{A2s, rules};
 use crate::kit::{Clock, Context, ResponseDue, Side, Sink, Span, Time};
 
@@ -26,6 +26,9 @@ pub(super) fn give_up<S: Sink>(
     }
     cx.conversation.missed = Some(asked.what.kind);
     let evidence = cx.flow.missing(asked, clock);
+    if evidence.waited {
+        cx.conversation.known |= Known::OUTLASTED;
+    }
     let challenge = asked.what.has(Notes::FOREIGN).then(|| asked.what.challenge() as u32);
     let occasion = Occasion { seen, evidence, challenge };
     rules::exchange(&Observation::Overdue { asked, occasion }, KIND, sink);

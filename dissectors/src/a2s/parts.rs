@@ -51,7 +51,10 @@ pub(super) fn message<S: Sink>(
                 cx.budget.meet(Limit::Unfinished);
                 evict_oldest(cx, oldest, payload, sink);
             }
-            cx.shared.spare.set(side, id, cx.conversation.is_followed(side, cx.flow.began))
+            let mut set =
+                cx.shared.spare.set(side, id, cx.conversation.is_followed(side, cx.flow.began));
+            set.more.has_request = cx.conversation.was_asked(side);
+            set
         }
     };
     add(cx, set, payload, sink);
@@ -337,6 +340,9 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
         ..cx.flow.evidence()
     };
     sink.evidence(Evidence { lost: set.is_lost() || spilled, ..evidence });
+    if evidence.waited {
+        cx.conversation.known |= Known::OUTLASTED;
+    }
     let message = direction(cx, &set, sink);
     let shape = if message.speaker == Role::Client {
         None
@@ -374,9 +380,9 @@ fn check_rest<S: Sink>(
         Some(missing) => {
             let (seen, timeout) =
                 (set.payload(cx.flow, first, &[]).seen(), cx.settings.answer_timeout);
-            let parts = kit::PartsFound { found: shape.count, total: shape.total, missing };
-            let parts = (set.id, parts);
-            rules::split_incomplete(parts, set.asked, seen, evidence, timeout, sink);
+            let (found, total, has_request) = (shape.count, shape.total, set.more.has_request);
+            let parts = kit::PartsFound { found, total, missing, has_request };
+            rules::split_incomplete((set.id, parts), set.asked, seen, evidence, timeout, sink);
         }
     }
     Some(shape)

@@ -76,6 +76,8 @@ pub(super) struct LayoutReadings {
     pub(super) last: Time,
     copied: bool,
     bits_differ: bool,
+    /// A request of its receiver came before it.
+    pub(super) has_request: bool,
 }
 
 /// What differs between packets if no reader can know when the response is complete.

@@ -104,6 +104,9 @@ bitflags! {
         const CHALLENGES = 1 << 9;
         /// The client also sends packets of the game from this port: the server's are no responses.
         const PLAYS = 1 << 10;
+        /// A request or a part of a response waited in vain for the answer timeout: what was in progress when the capture of
+        /// the flow began has ended.
+        const OUTLASTED = 1 << 11;
         /// What the game of a server says of its other flows, too.
         const OF_GAME = Known::PINGS.bits() | Known::CHALLENGES.bits();
     }
@@ -284,7 +287,7 @@ impl Conversation {
     /// Whether the capture has all packets of the responses from this side: no response was in
     /// progress when the capture of the flow began.
     pub(super) fn is_followed(&self, from: Side, began: bool) -> bool {
-        self.was_asked(from) && (began || self.has(Known::FOLLOWED))
+        self.was_asked(from) && (began || self.known.intersects(Known::FOLLOWED | Known::OUTLASTED))
     }
 
     /// A request was removed that may still be answered.

@@ -193,11 +193,13 @@ pub struct PartsFound {
     pub total: u8,
     /// The number of the first missing part.
     pub missing: u8,
+    /// A request of their receiver came before them on this flow.
+    pub has_request: bool,
 }
 
 impl std::fmt::Display for PartsFound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let PartsFound { found, total, missing } = self;
+        let PartsFound { found, total, missing, .. } = self;
         write!(
             f,
             "{found} of {total} packets arrived; the first that is missing is number {missing}"

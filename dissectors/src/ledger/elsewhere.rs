@@ -347,7 +347,8 @@ impl Elsewhere {
             if let Some(rule) = response.exchange.rules.asked_for {
                 review.places.push((seen.mark.frame, rule.code, BreachPlace::Response(at)));
             }
-            if response.fate == Fate::Alone {
+            let has_request = response.exchange.parts.is_some_and(|parts| parts.has_request);
+            if response.fate == Fate::Alone && !has_request {
                 review.unasked.push(seen);
             }
         }

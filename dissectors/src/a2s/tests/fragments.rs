@@ -130,3 +130,19 @@ fn number_and_total_are_exchanged() {
         assert_eq!(lab.codes(), ["A2S040", "A2S042", "A2S041"], "{form:?}");
     }
 }
+
+#[test]
+fn a_capture_that_began_late_explains_no_part_after_the_timeout() {
+    for form in FORMS {
+        let mut left = form.packets(7, &whole(110));
+        left.pop();
+        let mut lab = Lab::new();
+        for round in 0..3 {
+            let time = f64::from(round) * 10.0;
+            lab.c(time, &bytes("FFFFFFFF 56 4BA1D522"));
+            response(&mut lab, time + 0.1, &left);
+        }
+        lab.end(40.0);
+        assert_eq!(verdict(&lab, &rules::A2S043), [0, 2, 1], "{form:?}");
+    }
+}
