@@ -5,10 +5,10 @@ use dissectors::kit::Kind;
 use crate::session::{MessageEvent, Value};
 use crate::text::decoded;
 
-/// The text of a message, as the values of its properties.
+/// The text of a message: its words, and the values of its properties.
 pub(super) fn words(event: &MessageEvent<'_>) -> Option<String> {
-    let pairs = event.pairs("properties");
-    let text = pairs.iter().filter_map(|(_, value)| match value {
+    let pairs = event.pairs("properties").into_iter().map(|(_, value)| value);
+    let text = event.field("words").into_iter().chain(pairs).filter_map(|value| match value {
         Value::Text(text) if !text.is_empty() => Some(decoded(text)),
         _ => None,
     });

@@ -140,17 +140,26 @@ pub(super) fn message<S: Sink>(
 
 /// Shows the bytes after the `\final\` of a list.
 pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
-    plain(bytes, sink);
-    let whole = Span::new(0, bytes.len());
-    rules::final_closes(Some(whole), Some(whole), false, sink);
-}
-
-/// Shows bytes that are not a message.
-pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
     decode(bytes, &ENDINGS, sink, |r| {
         r.open(&f::PROPERTIES);
         pairs(r, bytes, 0, MessageKind::Other);
         r.close();
+        Ok(())
+    });
+    let whole = Span::new(0, bytes.len());
+    rules::final_closes(Some(whole), Some(whole), false, sink);
+}
+
+/// Shows words, and the pairs after them, if there are any.
+pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
+    decode(bytes, &ENDINGS, sink, |r| {
+        let length = bytes.iter().position(|byte| *byte == b'\\').unwrap_or(bytes.len());
+        r.text_of(&f::WORDS, length);
+        if let Some(rest) = bytes.get(length..).filter(|rest| !rest.is_empty()) {
+            r.open(&f::PROPERTIES);
+            pairs(r, rest, length, MessageKind::Other);
+            r.close();
+        }
         Ok(())
     });
 }

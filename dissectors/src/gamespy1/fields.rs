@@ -38,6 +38,8 @@ fields! {
     ARGUMENT = Field::new("argument", "Argument", Kind::Text).kept_if(kept::is_argument);
     /// The server's description of itself, its players and teams.
     PROPERTIES = Field::new("properties", "Properties", Kind::Map).of(&[&PAIR]);
+    /// What a master says in plain text, without a key.
+    WORDS = Field::new("words", "Words", Kind::Text);
     QUERYID = Field::new("queryid", "Query id", Kind::Text).framing().treated(Treatment::Words(is_small_number));
     /// The number that all packets of one response share.
     FRAGMENT_OF = Field::new("queryid", "Query id", Kind::Unsigned);

@@ -22,5 +22,5 @@ messages! {
         [FRAGMENT_OF, PART, PROPERTIES];
     SYNC_REQUEST = "sync_request", "Synchronisation request", Master: Other, "another master's list is asked for", [PROPERTIES];
     SYNC_RESPONSE = "sync_response", "Synchronisation", Master: Other, "servers of {properties# game}", [PROPERTIES];
-    TEXT = "text", "Other text", Any: Other, "other text[: {echo}]", [PROPERTIES];
+    TEXT = "text", "Other text", Any: Other, "other text[: {words}][: {echo}]", [WORDS, PROPERTIES];
 }

@@ -5,6 +5,7 @@
 //! segments do not matter. A list is reported as soon as its `\final\` is there: it may be long,
 //! and the master closes the connection.
 
+use crate::kit::scan::is_plain_text;
 use crate::kit::{Buffer, Framed, Payload, Side, Time, Unread, room};
 
 use super::ends::{self, CLOSING, LONGEST, Reach, may_become};
@@ -41,7 +42,7 @@ pub(super) enum StreamUnit {
     Text,
     /// Invalid bytes after a list.
     Loose,
-    /// A part of a first message without a leading backslash.
+    /// A part of words without a leading backslash: of a first message, or in place of a list.
     Plain,
 }
 
@@ -235,7 +236,9 @@ impl StreamFraming {
         let framed = match wanted.filter(|form| is_blocks(*form, bytes)) {
             _ if self.lists(side) => self.list(side, unread),
             Some(form) => self.blocks(form, side, unread),
-            None if bytes.first() != Some(&b'\\') && !self.begun[side.index()] => {
+            None if bytes.first() != Some(&b'\\')
+                && (!self.begun[side.index()] || wanted.is_some() && is_readable(bytes)) =>
+            {
                 self.found = StreamUnit::Plain;
                 return part(ends::reach(bytes, true, ended));
             }
@@ -259,6 +262,10 @@ impl StreamFraming {
 
     fn blocks(&mut self, form: Form, side: Side, unread: &Unread<'_>) -> Framed {
         let closed = form == Form::Compact && are_closed(unread.bytes);
+        let is_text = is_plain_text(unread.bytes) && unread.bytes.first() != Some(&b'\\');
+        if !closed && unread.ended && is_text {
+            self.found = StreamUnit::Plain;
+        }
         self.listed[side.index()] = closed;
         if closed || unread.ended { Framed::Message(unread.bytes.len()) } else { Framed::More }
     }
@@ -308,6 +315,11 @@ fn part(reach: Reach) -> Framed {
         Reach::Open(0) => Framed::More,
         Reach::Open(length) | Reach::Over(length) => Framed::Message(length),
     }
+}
+
+/// Whether bytes can be words, in whatever encoding.
+fn is_readable(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
 }
 
 /// Whether a list that is not text begins here.

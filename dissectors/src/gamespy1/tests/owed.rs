@@ -64,3 +64,31 @@ fn a_text_goes_on_after_a_message_of_the_other_side() {
     let (head, tail) = challenge.split_at(12);
     assert_eq!(told(&[(L, head), (C, proof), (L, tail)]), ["GS1019"]);
 }
+
+/// A master that gives no list may say why in words, at once or in several segments.
+#[test]
+fn words_in_place_of_a_list_are_a_message() {
+    let told = |list: &[u8], words: &[&[u8]]| {
+        let mut lab: Lab<TestRecorder> = Lab::new();
+        let mut say = |time: f64, way: (&str, &str), bytes: &[u8], fin: bool| {
+            lab.tcp(time, (way.0, way.1), C, bytes, LabSegment { fin });
+        };
+        say(0.01, (L, C), br"\basic\\secure\XDWAOR", false);
+        say(0.02, (C, L), br"\gamename\ut\location\0\validate\3JOdDFU5\final\", false);
+        say(0.03, (C, L), list, false);
+        for (at, part) in words.iter().enumerate() {
+            say(0.1 + at as f64 / 100.0, (L, C), part, at + 1 == words.len());
+        }
+        lab.end(9.0);
+        (lab.names().split_off(3), lab.codes())
+    };
+    for list in [&br"\list\\gamename\ut\final\"[..], br"\list\cmp\gamename\ut\final\"] {
+        for words in [&[&b"You are banned."[..]][..], &[b"You failed", b" to authenticate.\r\n"]] {
+            let (names, codes) = told(list, words);
+            assert_eq!(names, ["text"], "{words:?}");
+            assert!(codes.is_empty(), "{codes:?}");
+        }
+    }
+    let (names, codes) = told(br"\list\\gamename\ut\final\", &[b"\x01\x02\x03\x04"]);
+    assert!(names.is_empty() && codes == ["GS1016"], "{names:?} {codes:?}");
+}
