@@ -506,6 +506,31 @@ end 60"
     let gzip = r"'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n' 1F8B0800";
     assert_eq!(accepted(gzip), "unknown registration_unclear");
     assert_eq!(accepted(r"'HTTP/1.1 200 OK\r\nContent-Ty'"), "no registration_unanswered");
+    let empty = r"'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'";
+    assert_eq!(accepted(empty), "unknown registration_unclear", "it says neither yes nor no");
+}
+
+/// Words in place of a list are the master's response, and say why there is none.
+#[test]
+fn a_master_that_refuses_in_words_after_a_right_validate_is_quoted() {
+    let visit = |at: u32, words: &str| {
+        format!(
+            r"{at}.00 m:28900 > c:50{at}  tcp '\\basic\\\\secure\\XDWAOR'
+{at}.02 c:50{at} > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+{at}.03 c:50{at} > m:28900  tcp '\\list\\\\gamename\\ut\\final\\'
+{at}.10 m:28900 > c:50{at}  tcp '{words}' fin
+"
+        )
+    };
+    let of = |words: &str| {
+        let script = visit(10, words) + &visit(30, words) + &visit(50, words) + "end 90";
+        diagnosis::diagnosed(&script, &Setting::tcp(28900), &[]).1
+    };
+    let refused = of("You failed to authenticate.");
+    assert_eq!(of_master(&refused, "master.accepts"), "no refused_in_words", "{refused:#}");
+    assert_ne!(of_master(&refused, "master.lists"), "no list_unanswered", "{refused:#}");
+    assert!(refused.to_string().contains("You failed to authenticate."), "{refused:#}");
+    assert_eq!(of_master(&of("Go away"), "master.accepts"), "no refused_in_words");
 }
 
 /// Advice must be possible: only requests of one protocol have filters.

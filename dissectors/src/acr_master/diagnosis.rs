@@ -1,8 +1,6 @@
 //! What a server needs to be in the list of the AssaultCube Reloaded master.
 
-use super::rules::{
-    ACR011, ACR020, ACR034, ACR035, EMPTY_TEXT, ENCODED, PROBE_ELSEWHERE, PROBE_UNANSWERED,
-};
+use super::rules::{ACR011, ACR034, ACR035, ENCODED, PROBE_ELSEWHERE, PROBE_UNANSWERED};
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
 
@@ -20,7 +18,6 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     symptoms: &[
         Symptom::saying(&ACR034, PROBE_UNANSWERED, &NO_PROBE_RESPONSE),
         Symptom::saying(&ACR034, PROBE_ELSEWHERE, &PROBE_OTHER_PORT),
-        Symptom::saying(&ACR020, EMPTY_TEXT, &causes::REGISTRATION_REFUSED),
         Symptom::saying(&ACR011, ENCODED, &causes::masters::LIST_UNREADABLE),
         Symptom::of(&ACR035, &causes::REGISTRATION_UNANSWERED),
     ],

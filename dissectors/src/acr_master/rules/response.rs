@@ -182,12 +182,10 @@ rule! {
         wrong: asked!("0", "s:40000" "/r?v=140&g=180300&p=28770" => "'*registered'") }
 }
 
-/// The master's response is empty.
-pub(in crate::acr_master) const EMPTY_TEXT: &str = "the text is empty";
-
 pub(in crate::acr_master) fn register_response<S: Sink>(text: &[u8], at: Span, sink: &mut S) {
     sink.checked(&ACR020, !text.is_empty() && !text.starts_with(b"*"), at, || {
-        if text.is_empty() { EMPTY_TEXT.into() } else { "the text starts with *".into() }
+        let what = if text.is_empty() { "is empty" } else { "starts with *" };
+        format!("the text {what}")
     });
 }
 
