@@ -22,7 +22,9 @@ use crate::live::LaterOutput;
 use crate::net::{self, Outcome};
 use crate::output_file::OutputFile;
 use crate::report::text;
-use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
+use crate::session::{
+    Datagrams, Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals,
+};
 use crate::text::escaped;
 
 /// Maximum bytes of comments; packets beyond that are written without.
@@ -225,6 +227,9 @@ impl Consumer for ExtractConsumer<'_> {
     fn needs(&self) -> Needs {
         let mut needs = self.consumer.needs();
         needs.messages = Messages::All;
+        if needs.datagrams == Datagrams::Only {
+            needs.datagrams = Datagrams::Beside;
+        }
         // The positions of packets are stored with the bytes.
         needs.fields = needs.fields.or(Some(FieldLimits {
             fields: 10_000,

@@ -69,8 +69,20 @@ impl FromStr for Column {
             // In a filter, the value shows which is meant; a column has none.
             meanings.fields.clear();
         }
-        if meanings.attribute.is_some() || !meanings.fields.is_empty() {
+        if meanings.attribute.is_some() || meanings.fields.iter().any(names::Source::has_value) {
             return Ok(Column { name: name.to_owned(), meanings });
+        }
+        if !meanings.is_empty() {
+            let name = written(&path);
+            return Err(match &*names::parts(&path) {
+                [] => format!(
+                    "`{name}` has no value; `gamewire fields` lists the fields that have one"
+                ),
+                parts => format!(
+                    "`{name}` has no value of its own, but its parts have: {}",
+                    parts.join(", ")
+                ),
+            });
         }
         if path == ["answered"] || path == ["answered_by"] {
             return Err(format!(

@@ -53,6 +53,12 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// Whether it has a value of its own: groups, lists of them and maps have none.
+    pub(super) fn has_value(&self) -> bool {
+        let holds = |kind: &Kind| matches!(kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair);
+        !self.kinds.iter().all(holds)
+    }
+
     /// Whether it is the value of a key, a text which may be numeric.
     pub(super) fn is_of_key(&self) -> bool {
         matches!(self.steps.last(), Some(Step::Key(_)))
@@ -191,6 +197,27 @@ fn kinds(field: &'static Field, otherwise: &[Kind]) -> (Vec<Kind>, &'static str)
     let elements = field.children.iter().map(|element| element.kind);
     let unit = field.children.first().map_or("", |element| element.unit);
     ([&[Kind::List], &Vec::from_iter(elements)[..], otherwise].concat(), unit)
+}
+
+/// The first fields with a value that are parts of what this path names: of a message, a group, a list or a map.
+pub(super) fn parts(path: &[String]) -> Vec<String> {
+    /// Maximum number of fields.
+    const MOST: usize = 6;
+    let whole = path.join(".");
+    let parts = catalogue::fields().into_iter().filter_map(|listed| {
+        let (parent, name) = listed.path.rsplit_once('.')?;
+        let is_part = parent == whole || parent.ends_with(&format!(".{whole}"));
+        if !is_part {
+            return None;
+        }
+        if name == "*" {
+            return Some(format!("`{parent}.KEY`"));
+        }
+        let path: Vec<String> = listed.path.split('.').map(str::to_owned).collect();
+        let has_value = Meanings::of(&path).fields.iter().any(Source::has_value);
+        has_value.then(|| format!("`{}`", listed.path))
+    });
+    parts.take(MOST).collect()
 }
 
 /// The paths of messages with this name.

@@ -351,8 +351,15 @@ impl Reader<'_> {
         let before = self.next;
         if self.takes("not") {
             if self.takes("in") {
-                let test = Expression::Test(Test { path, at, ask: FieldTest::In(self.set()?) });
-                return Ok(Expression::Not(Box::new(test)));
+                let ask = FieldTest::In(self.set()?);
+                let (is, at) = (path.clone(), at);
+                let present = Test { path: is, at: at.clone(), ask: FieldTest::Present };
+                let within = Expression::Test(Test { path, at, ask });
+                // As with `!=`, there must be a value.
+                return Ok(Expression::And(vec![
+                    Expression::Test(present),
+                    Expression::Not(Box::new(within)),
+                ]));
             }
             self.next = before;
         }

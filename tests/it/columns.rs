@@ -210,6 +210,14 @@ fn mistakes() {
         (&["--fields", "frame,", "--format", "csv"], "is not a valid field name"),
         (&["--fields", "frame,answered"], "is not yet known when a message is shown"),
         (&["--fields", "frame", "--format", "json"], "--format csv, tsv, table and ndjson"),
+        (
+            &["--fields", "frame,a2s.rules_response.rules"],
+            "`a2s.rules_response.rules` has no value of its own, but its parts have: \
+             `a2s.rules_response.rules.name`, `a2s.rules_response.rules.value`",
+        ),
+        (&["--fields", "a2s.info_response"], "its parts have: `a2s.info_response."),
+        (&["--fields", "properties"], ".KEY`"),
+        (&["--fields", "a2s"], "`a2s` has no value; `gamewire fields` lists"),
     ] {
         let (code, _, err) = dissect(&[args, &[SAMPLE]].concat());
         assert_eq!(code, Some(2), "{args:?}");

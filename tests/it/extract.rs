@@ -60,6 +60,18 @@ fn messages_are_written_with_all_their_packets() {
     }
 }
 
+/// Without `-w` it reads single datagrams only, and no flows.
+#[test]
+fn abuse_writes_the_packets_of_messages_too() {
+    let (out, sample) = (file("abuse.pcapng"), "samples/abuse-query-flood.pcap");
+    let path = out.to_str().unwrap();
+    let plain = gamewire(&["abuse", "--format", "json", sample]);
+    let ran = gamewire(&["abuse", "--format", "json", "-w", path, sample]);
+    assert_eq!(ran.stdout, plain.stdout, "{ran:?}");
+    assert_eq!(messages(&[path]).len(), messages(&[sample]).len());
+    std::fs::remove_file(out).unwrap();
+}
+
 #[test]
 fn check_writes_selected_messages_of_several_files_into_one() {
     let out = file("check.pcapng");

@@ -133,3 +133,21 @@ fn a_list_without_elements_has_none_that_is_equal() {
     ];
     select(script, &Setting::udp(27010), &filters);
 }
+
+/// As `!=`: where there is no such field, no comparison is true.
+#[test]
+fn what_is_absent_is_in_no_set_and_not_outside_of_one() {
+    let script = "0.0 c > s  FFFFFFFF 69\n0.1 s > c  FFFFFFFF 6A '00000000000000' 00\n\
+                  0.2 d > s  FFFFFFFF 69\n0.3 s > d  FFFFFFFF 6A 'b' 00";
+    let filters = [
+        (r#"a2s.ping_response.payload not in {"b"}"#, 1),
+        (r#"a2s.ping_response.payload not in {"x"}"#, 2),
+        (r#"not a2s.ping_response.payload in {"b"}"#, 3),
+        (r#"a2s.ping_response.payload not in {"b"} and frame == 2"#, 1),
+        ("frame not in {1, 3}", 2),
+        ("message not in {ping_response}", 2),
+        ("protocol not in {a2s}", 0),
+        ("ip.src not in {10.0.0.2}", 2),
+    ];
+    select(script, &Setting::udp(27015), &filters);
+}
