@@ -90,3 +90,27 @@ fn a_host_that_joins_and_does_not_answer_is_silent() {
     );
     assert_eq!(verdict(question), "inconclusive");
 }
+
+/// What comes from another port of the master is an answer, too.
+#[test]
+fn a_master_that_answers_from_another_port_is_not_silent() {
+    let list = "FFFFFFFF 660A ip:10.0.0.2:27015 00*6";
+    for (asked, answer) in [
+        ("c > m:27011  31 FF '0.0.0.0:0' 00 00", list),
+        ("c > m:27011  71", "FFFFFFFF 730A 09000000"),
+    ] {
+        for (port, verdict) in [(27099, "pass"), (27011, "pass"), (0, "fail")] {
+            let answered = format!("0.02 m:{port} > c  {answer}\n");
+            let answered = if port == 0 { String::new() } else { answered };
+            let script = format!("0.00 {asked}\n{answered}end 20");
+            let (_project, file) = Project::of_script(&script, &Setting::udp(27011));
+            let run = gamewire(["check", "--no-config", "--complete", "--format", "json", &file]);
+            let report: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+            for code in ["NET012", "NET014"] {
+                let rules = report["rules"].as_array().unwrap();
+                let rule = rules.iter().find(|it| it["code"] == code).unwrap();
+                assert_eq!(rule["verdict"], verdict, "{code}: {script}");
+            }
+        }
+    }
+}

@@ -4,9 +4,9 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::kit::{
-    Clock, Context, CrossFlowEvent, Evidence, Exchanges, ListRules, Mark, NewFor, Payload,
-    Protocol, Recent, RecentMap, Request, RequestFlags, ResponseDue, Sending, Sink, Span, Time,
-    is_private,
+    Clock, Context, CrossFlowEvent, Evidence, Exchanges, LatestRequests, ListRules, Mark, NewFor,
+    Payload, Protocol, Recent, RecentMap, Request, RequestFlags, ResponseDue, SeenMessage, Sending,
+    Sink, Span, Time, is_private,
 };
 
 use super::ValveMaster;
@@ -105,11 +105,20 @@ impl Conversation {
 /// reply, and what happened to the listing there.
 #[derive(Default)]
 pub struct SharedState {
-    pub(super) stops: Recent,
+    stops: Recent,
     /// What the reply to a client's latest query must be, by client and master, if anything.
     wanted: RecentMap<[SocketAddr; 2], WantedReply>,
     /// The first server of the latest first page of each list: when, and which.
     first_pages: RecentMap<(IpAddr, SocketAddr, FilterHash), (Time, Endpoint)>,
+    /// Endpoints that wait for a list or a challenge, by the host that was asked.
+    waiting: LatestRequests<WaitsFor>,
+}
+
+/// What a client or a server waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WaitsFor {
+    List,
+    Challenge,
 }
 
 /// What a reply must be, beside a list.
@@ -147,6 +156,10 @@ impl SharedState {
 
     fn was(&self, [client, master]: [SocketAddr; 2], last: Endpoint, stop: ListingOutcome) -> bool {
         self.stops.contains(&(client.ip(), master, last, stop)) == Some(true)
+    }
+
+    pub(super) fn forgot(&self) -> bool {
+        self.stops.forgot() || self.waiting.forgot()
     }
 
     /// Whether a listing of this client's host stopped at an address and has not continued.
@@ -225,6 +238,7 @@ fn query<S: Sink>(
     request.flags.set(RequestFlags::LOST, payload.lost);
     let sending = wait(cx, request, sink);
     sink.sent(sending);
+    cx.shared.waiting.insert(payload, WaitsFor::List, cx.settings);
     keep_filter(cx, summary, payload);
 
     let Some(seed) = summary.seed else { return };
@@ -330,9 +344,12 @@ fn reply<S: Sink>(
     }
     // Replies without a query are typical of floods: the flow keeps no state for them.
     if is_unasked {
-        rules::unasked(header, cx.flow.evidence(), payload, sink);
+        let is_for = |waits| waits == WaitsFor::List;
+        let asked = cx.shared.waiting.elsewhere(payload, is_for, cx.settings);
+        rules::unasked(header, cx.flow.evidence(), (payload, asked), sink);
         return;
     }
+    cx.shared.waiting.remove(payload);
     let (listing, requests) = cx.conversation.listing();
     let answers = listing.reply(summary, known, payload, requests, clock);
     let belongs = matches!(answers, ReplyMatch::Query { .. } | ReplyMatch::More { dialect: true });
@@ -385,6 +402,7 @@ fn join<S: Sink>(
     };
     let sending = wait(cx, join, sink);
     sink.sent(sending);
+    cx.shared.waiting.insert(payload, WaitsFor::Challenge, cx.settings);
     unchallenged(cx, joined.early, false, sink);
     sink.cross_flow(CrossFlowEvent::Joined(&rules::VM046), payload.seen());
     let at = payload.whole();
@@ -400,10 +418,14 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     let value = value.filter(|_| !payload.lost);
     let clock = cx.settings.clock(payload.time);
     // A join of one byte is recognized by its port only, unless the flow is known.
-    let join_unseen =
-        cx.conversation.is_silent() && !ValveMaster::INFO.ports.contains(&payload.from.port());
+    let is_unasked = cx.conversation.is_silent();
+    let join_unseen = is_unasked && !ValveMaster::INFO.ports.contains(&payload.from.port());
+    let is_for = |waits| waits == WaitsFor::Challenge;
+    let is_elsewhere =
+        is_unasked && cx.shared.waiting.elsewhere(payload, is_for, cx.settings).is_some();
+    cx.shared.waiting.remove(payload);
     let (registration, requests) = cx.conversation.registration();
-    if join_unseen {
+    if join_unseen || is_elsewhere {
         registration.expect_any();
     }
     let early = registration.take_early();
@@ -417,7 +439,8 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     let asked = best.and_then(|(_, at)| requests.answer(at, ANSWER, |_| false, clock));
     let again = value.is_some_and(|value| registration.is_mistaken(value));
     let why = registration.challenge(value, asked);
-    if why != ChallengeReason::Nothing && value.is_some() {
+    // A server answers where it joined.
+    if why != ChallengeReason::Nothing && value.is_some() && !is_elsewhere {
         // A newer challenge takes the place of the older.
         requests.retain(|asked| asked.what != Asked::Info);
         wait(cx, Request::new(Asked::Info, payload.mark(), true), sink);
@@ -444,6 +467,14 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
         return;
     }
     let before = take(Asked::NewChallenge).filter(|asked| asked.is_overdue(clock));
+    let is_elsewhere = |asked: PendingRequest| {
+        let (from, to, frame) = (payload.from, payload.to, asked.mark.frame);
+        matches!(asked.what, Asked::Challenge(_))
+            && cx.shared.waiting.was_answered_elsewhere(from, to, frame)
+    };
+    if requests.iter().any(is_elsewhere) {
+        registration.expect_unreadable();
+    }
     let claimed = registration.info(summary, payload.time, clock.timeout);
     let is_wrong = claimed.is_certain() && !payload.lost && summary.is_valid;
     match claimed {
@@ -522,7 +553,13 @@ fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink:
 
 /// A message is no longer waited for.
 fn unanswered<S: Sink>(cx: &Cx<'_>, asked: &PendingRequest, clock: Clock, sink: &mut S) {
-    if asked.due == ResponseDue::Yes {
+    if asked.due != ResponseDue::Yes {
+        return;
+    }
+    let SeenMessage { from, to, .. } = cx.flow.seen_in(asked.mark);
+    if cx.shared.waiting.was_answered_elsewhere(from, to, asked.mark.frame) {
+        rules::answered_elsewhere(asked, sink);
+    } else {
         rules::unanswered(asked, cx.flow.missing(asked, clock), sink);
     }
 }

@@ -176,7 +176,7 @@ impl Protocol for ValveMaster {
     }
 
     fn forgot(shared: &SharedState) -> bool {
-        shared.stops.forgot()
+        shared.forgot()
     }
 
     fn held(conversation: &Conversation) -> usize {

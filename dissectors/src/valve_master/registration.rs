@@ -199,6 +199,13 @@ impl Registration {
         self.perhaps = true;
     }
 
+    /// A challenge was given by another port of the master, so that its number is not known here.
+    pub(super) fn expect_unreadable(&mut self) {
+        if self.given.is_empty() {
+            self.given.push(GivenChallenge { value: None, spent: false });
+        }
+    }
+
     /// Whether this is the number of the latest challenge that an info string answered wrongly.
     pub(super) fn is_mistaken(&self, value: u32) -> bool {
         self.mistaken == Some(value)

@@ -1,7 +1,9 @@
 //! Requests and responses: each request has one response.
 
+use std::net::SocketAddr;
+
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, Payload, ResponseDue, ResponseRules, Sink, Span,
+    CrossFlowEvent, Evidence, Exchange, Payload, ResponseDue, ResponseRules, Rule, Sink, Span,
 };
 use crate::rule;
 use crate::valve_master::listing::ReplyMatch;
@@ -74,18 +76,28 @@ pub(in crate::valve_master) fn challenge_answered<S: Sink>(at: Span, sink: &mut 
     sink.checked(&VM049, true, at, String::new);
 }
 
+/// The rule that demands a response, and what is wrong without one.
+fn demands(asked: &PendingRequest) -> (&'static Rule, &'static str) {
+    match asked.what {
+        Asked::List(_) => (&VM026, "no reply came to the query"),
+        Asked::Challenge(_) => (&VM047, "no challenge came to the join"),
+        Asked::NewChallenge => (&VM043, "no new challenge came to the info string"),
+        Asked::Info => (&VM049, "no info string came to the challenge"),
+    }
+}
+
+/// A message that another port of the master answered.
+pub(in crate::valve_master) fn answered_elsewhere<S: Sink>(asked: &PendingRequest, sink: &mut S) {
+    sink.recalled(demands(asked).0, true, Evidence::default(), &asked.mark, String::new);
+}
+
 /// A message that was not answered.
 pub(in crate::valve_master) fn unanswered<S: Sink>(
     asked: &PendingRequest,
     evidence: Evidence,
     sink: &mut S,
 ) {
-    let (rule, what) = match asked.what {
-        Asked::List(_) => (&VM026, "no reply came to the query"),
-        Asked::Challenge(_) => (&VM047, "no challenge came to the join"),
-        Asked::NewChallenge => (&VM043, "no new challenge came to the info string"),
-        Asked::Info => (&VM049, "no info string came to the challenge"),
-    };
+    let (rule, what) = demands(asked);
     sink.recalled(rule, false, evidence, &asked.mark, || what.to_owned());
 }
 
@@ -122,13 +134,17 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, s
 static UNASKED: ResponseRules =
     ResponseRules { from_asked: &VM027, asked_for: None, answered: &VM026 };
 
-/// A reply on a socket without any query.
+/// A reply on a socket without any query; `asked`: another port of the master that was asked.
 pub(in crate::valve_master) fn unasked<S: Sink>(
     at: Span,
     evidence: Evidence,
-    payload: &Payload<'_>,
+    (payload, asked): (&Payload<'_>, Option<SocketAddr>),
     sink: &mut S,
 ) {
+    if let Some(asked) = asked {
+        sink.checked(&VM027, false, at, || format!("the query was sent to {asked}"));
+        return;
+    }
     replied(ReplyMatch::Nothing, at, sink);
     let exchange = Exchange::new(&UNASKED, "a list", 1, payload.time, evidence);
     sink.cross_flow(CrossFlowEvent::Unasked(exchange), payload.seen());

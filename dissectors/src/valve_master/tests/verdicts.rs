@@ -243,3 +243,43 @@ fn a_challenge_of_an_earlier_round_is_no_answer_to_a_newer_one() {
     assert_eq!(outcome.failed(), [""; 0]);
     assert_eq!(outcome.passed("VM041"), 3);
 }
+
+#[test]
+fn a_master_answers_from_another_port_than_was_asked() {
+    const ELSEWHERE: &str = "10.0.0.9:27099";
+    let challenge = b"\xFF\xFF\xFF\xFFs\n\x01\0\0\0";
+    let outcome = converse(
+        &[
+            (0, CLIENT, MASTER, &query(ALL, "")),
+            (20, ELSEWHERE, CLIENT, &reply(&["10.0.0.2:27015"], true)),
+        ],
+        9000,
+    );
+    // Without the beginning of the other flow, the reply may have had a query there.
+    assert_eq!((outcome.failed(), outcome.inconclusive()), (vec![], vec!["VM027"]));
+    assert_eq!(outcome.detail("VM027"), format!("the query was sent to {MASTER}"));
+    assert_eq!(outcome.passed("VM026"), 1);
+    let outcome = converse(
+        &[
+            (0, SERVER, MASTER, b"q"),
+            (20, ELSEWHERE, SERVER, challenge),
+            (30, SERVER, MASTER, info(&[]).as_bytes()),
+        ],
+        9000,
+    );
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    assert_eq!((outcome.passed("VM047"), outcome.passed("VM041")), (1, 1));
+    // A list is no answer to a join, and no request has two answers.
+    let outcome = converse(
+        &[
+            (0, SERVER, MASTER, b"q"),
+            (20, ELSEWHERE, SERVER, &reply(&["10.0.0.2:27015"], true)),
+            (4000, CLIENT, MASTER, &query(ALL, "")),
+            (4020, MASTER, CLIENT, &reply(&["10.0.0.2:27015"], true)),
+            (4030, ELSEWHERE, CLIENT, &reply(&["10.0.0.2:27015"], true)),
+        ],
+        9000,
+    );
+    assert_eq!(outcome.inconclusive(), ["VM027", "VM027", "VM047"]);
+    assert_eq!(outcome.detail("VM027"), "there is no query on this socket");
+}
