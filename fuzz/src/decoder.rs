@@ -99,7 +99,7 @@ fn needs(bits: u8) -> Needs {
         ][usize::from(bits >> 2 & 3)],
         passes: if has(4) { Passes::All } else { Passes::None },
         cross_flow: has(5),
-        stray_parts: has(4),
+        elsewhere: has(4),
         unanswered: has(4),
         traffic: has(6).then_some(8),
         icmp: has(7),

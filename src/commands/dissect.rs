@@ -9,9 +9,9 @@ use crate::Terminal;
 use crate::capture::is_read_once;
 use crate::cli::{DissectArgs, DissectFormat};
 use crate::commands::consumer::Consumer;
+use crate::commands::elsewhere::Elsewhere;
 use crate::commands::held::{BUFFER, DelayedTexts, QuotableText};
 use crate::commands::read::read;
-use crate::commands::stray_parts::StrayParts;
 use crate::commands::{Failure, painted};
 use crate::filter::Column;
 use crate::limits::RunLimits;
@@ -55,7 +55,7 @@ pub fn run(
         report: how.report(false),
         text: QuotableText::default(),
         held: DelayedTexts::new(filtered, answers),
-        strays: StrayParts::default(),
+        elsewhere: Elsewhere::default(),
         has_begun: false,
         at_once: at_once && (is_stream || args.line_buffered),
         late: 0,
@@ -144,7 +144,7 @@ struct DissectConsumer<'w> {
     text: QuotableText,
     /// Earlier text that waits.
     held: DelayedTexts,
-    strays: StrayParts,
+    elsewhere: Elsewhere,
     how: DissectOptions,
     /// A capture was begun.
     has_begun: bool,
@@ -179,7 +179,8 @@ impl DissectConsumer<'_> {
             false => envelope.message,
         };
         let mut certain = Vec::new();
-        let findings = self.strays.certain(payload.frame, message.checked.findings, &mut certain);
+        let findings =
+            self.elsewhere.certain(payload.frame, message.checked.findings, &mut certain);
         let envelope = Envelope { message, via, ..envelope }.with_findings(findings);
         self.report.heading(payload.time, &mut self.text.bytes);
         let end = self.report.message(&envelope, &mut self.text.bytes);
@@ -198,7 +199,7 @@ impl Consumer for DissectConsumer<'_> {
             messages: Messages::All,
             fields: Some(FieldLimits { fields, depth, ..FieldLimits::default() }),
             findings: Findings::OfMessages,
-            stray_parts: true,
+            elsewhere: true,
             unanswered: self.how.format == DissectFormat::Text,
             icmp: true,
             ..Needs::default()
@@ -211,7 +212,7 @@ impl Consumer for DissectConsumer<'_> {
         // Each capture has its own header line.
         self.late += self.held.late;
         (self.text, self.held) = (QuotableText::default(), self.held.again());
-        self.strays = StrayParts::default();
+        self.elsewhere = Elsewhere::default();
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         self.report = self.how.report(!is_first);
         if self.how.format == DissectFormat::Text {
@@ -224,7 +225,8 @@ impl Consumer for DissectConsumer<'_> {
         match event {
             Event::Message(message) => self.message(message),
             Event::Icmp(icmp) => self.held.note(&mut self.text, **icmp, &mut *self.report),
-            Event::CrossFlow(it) => self.strays.event(it),
+            Event::CrossFlow(it) => self.elsewhere.event(it),
+            Event::Unanswered(it) if self.elsewhere.answers(it) => {}
             Event::Unanswered(it) => self.held.unanswered(&mut self.text, *it, &mut *self.report),
             Event::Checked(_) | Event::Datagram(_) => {}
             Event::FlowEnded(_) | Event::File(_) => {}

@@ -1,23 +1,26 @@
-//! Parts of split responses from servers that were not asked: where they complete another server's
-//! response, nothing is missing. `check` knows this at the end of a capture; output that is written
-//! while packets come needs it before.
+//! Responses from servers that were not asked, and parts of split ones: where they answer another server's request, or
+//! complete its response, nothing is missing. `check` knows this at the end of a capture; output that is written while
+//! packets come needs it before.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use dissectors::kit::{CrossFlowEvent, Exchange, Finding, Rule, SeenMessage, Time};
 
-use crate::session::CrossFlow;
+use crate::session::{CrossFlow, UnansweredRequest};
 
-/// Maximum number of stray parts that are remembered.
-const PARTS: usize = 256;
+/// Maximum number of parts, and of responses, that are remembered.
+const MOST: usize = 256;
 
-/// The latest stray parts, and the finding that they explain.
+/// The latest of them, and what they explain.
 #[derive(Default)]
-pub(super) struct StrayParts {
-    latest: VecDeque<StrayPart>,
+pub(super) struct Elsewhere {
+    parts: VecDeque<StrayPart>,
+    responses: VecDeque<(SocketAddr, Exchange)>,
     /// The packet of a message and the rule that it does not break.
     explained: Option<(u64, &'static Rule)>,
+    /// The packet of a request that another server may have answered.
+    answered: Option<u64>,
 }
 
 struct StrayPart {
@@ -26,19 +29,23 @@ struct StrayPart {
     time: Time,
 }
 
-impl StrayParts {
-    /// Remembers a stray part, or searches those that a response lacks.
+impl Elsewhere {
+    /// Remembers a part or a response, or searches what a response or a request lacks.
     pub(super) fn event(&mut self, it: &CrossFlow<'_>) {
         let seen = it.basis.seen;
         match it.event {
             CrossFlowEvent::StrayPart(id) => {
-                if self.latest.len() >= PARTS {
-                    self.latest.pop_front();
-                }
-                self.latest.push_back(StrayPart { client: seen.to, id, time: seen.mark.time });
+                let part = StrayPart { client: seen.to, id, time: seen.mark.time };
+                keep(&mut self.parts, part);
+            }
+            CrossFlowEvent::Unasked(exchange) if exchange.parts.is_none() => {
+                keep(&mut self.responses, (seen.to, exchange));
             }
             CrossFlowEvent::Unanswered(exchange) if self.complete(&exchange, &seen) => {
                 self.explained = Some((seen.mark.frame, exchange.rules.answered));
+            }
+            CrossFlowEvent::Unanswered(exchange) if self.answer(&exchange, &seen) => {
+                self.answered = Some(seen.mark.frame);
             }
             _ => {}
         }
@@ -52,8 +59,20 @@ impl StrayParts {
             let apart = it.time.since(seen.mark.time).saturating_abs();
             it.client == seen.from && it.id == id && apart <= timeout
         };
-        let strays = self.latest.iter().filter(belongs).count();
+        let strays = self.parts.iter().filter(belongs).count();
         strays > 0 && usize::from(parts.found) + strays >= usize::from(parts.total)
+    }
+
+    /// Whether another server sent the client a response to such a request after it, and thus perhaps to this one.
+    fn answer(&self, asked: &Exchange, seen: &SeenMessage) -> bool {
+        let fits = |response: &Exchange| {
+            response.rules.from_asked.code == asked.rules.from_asked.code
+                && response.kinds & asked.kinds != 0
+                && response.id == asked.id
+                && response.began >= asked.began
+        };
+        asked.parts.is_none()
+            && self.responses.iter().any(|(client, it)| *client == seen.from && fits(it))
     }
 
     /// The findings of the message in this packet without the one that stray parts explain.
@@ -69,4 +88,17 @@ impl StrayParts {
         room.extend(findings.iter().filter(|it| it.rule.code != rule.code).cloned());
         room
     }
+
+    /// Whether another server may have answered a request that the asked one did not answer.
+    pub(super) fn answers(&mut self, request: &UnansweredRequest) -> bool {
+        self.answered.take_if(|frame| *frame == request.frame).is_some()
+    }
+}
+
+/// Adds one, in place of the oldest if there are many.
+fn keep<T>(latest: &mut VecDeque<T>, more: T) {
+    if latest.len() >= MOST {
+        latest.pop_front();
+    }
+    latest.push_back(more);
 }

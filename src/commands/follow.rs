@@ -6,9 +6,9 @@ use crate::Terminal;
 use crate::capture::Packet;
 use crate::cli::{FollowArgs, FollowFormat};
 use crate::commands::consumer::Consumer;
+use crate::commands::elsewhere::Elsewhere;
 use crate::commands::read::read;
 use crate::commands::segments::Segments;
-use crate::commands::stray_parts::StrayParts;
 use crate::commands::{Failure, painted};
 use crate::filter::Filter;
 use crate::report::ladder::Ladder;
@@ -39,7 +39,7 @@ pub fn run(
         has_selected: false,
         ladder: Ladder::default(),
         segments: Segments::default(),
-        strays: StrayParts::default(),
+        elsewhere: Elsewhere::default(),
         paint: painted(args.color, terminal.out),
         columns: terminal.columns.unwrap_or(COLUMNS),
         capture: None,
@@ -61,7 +61,7 @@ struct FollowConsumer<'w> {
     has_selected: bool,
     ladder: Ladder,
     segments: Segments,
-    strays: StrayParts,
+    elsewhere: Elsewhere,
     paint: Paint,
     columns: usize,
     /// The capture's name, if there are several.
@@ -76,7 +76,7 @@ impl Consumer for FollowConsumer<'_> {
         Needs {
             icmp: true,
             flows: true,
-            stray_parts: true,
+            elsewhere: true,
             unanswered: true,
             findings,
             ..Needs::messages_with_fields()
@@ -113,7 +113,7 @@ impl Consumer for FollowConsumer<'_> {
                     self.ladder.exchange(message.exchange(), message.reply(), &payload);
                 } else if let Some(envelope) = Envelope::of(message) {
                     let (findings, mut room) = (message.checked().findings, Vec::new());
-                    let certain = self.strays.certain(payload.frame, findings, &mut room);
+                    let certain = self.elsewhere.certain(payload.frame, findings, &mut room);
                     self.has_selected = true;
                     self.ladder.message(&envelope.with_findings(certain));
                     self.segments.message(&payload);
@@ -122,7 +122,7 @@ impl Consumer for FollowConsumer<'_> {
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
             Event::Unanswered(request) => self.ladder.unanswered(request),
             Event::FlowEnded(row) => self.ladder.flow(row),
-            Event::CrossFlow(it) => self.strays.event(it),
+            Event::CrossFlow(it) => self.elsewhere.event(it),
             Event::Checked(_) | Event::Datagram(_) | Event::File(_) => {}
         }
         Ok(())

@@ -14,6 +14,7 @@ pub mod diagnose;
 pub mod dissect;
 #[cfg(feature = "program")]
 pub mod docs;
+mod elsewhere;
 pub mod export;
 mod extract;
 pub mod fields;
@@ -42,7 +43,6 @@ mod segments;
 pub mod serve;
 #[cfg(feature = "cli")]
 mod sniff;
-mod stray_parts;
 pub mod summary;
 mod threads;
 #[cfg(feature = "tui")]

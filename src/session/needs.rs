@@ -17,9 +17,9 @@ pub struct Needs {
     pub passes: Passes,
     /// Events for rules that span flows.
     pub cross_flow: bool,
-    /// Parts of split responses from servers that were not asked, and responses that lack parts, as
-    /// events before the findings about them.
-    pub stray_parts: bool,
+    /// Responses, and parts of split ones, from servers that were not asked; requests without a response, and responses that
+    /// lack parts: as events before what is said about them.
+    pub elsewhere: bool,
     /// Requests that were not answered.
     pub unanswered: bool,
     /// The counts of all messages, with requests for this many servers. See
@@ -66,7 +66,7 @@ impl Needs {
             findings: self.findings.max(other.findings),
             passes: self.passes.and(other.passes),
             cross_flow: self.cross_flow || other.cross_flow,
-            stray_parts: self.stray_parts || other.stray_parts,
+            elsewhere: self.elsewhere || other.elsewhere,
             unanswered: self.unanswered || other.unanswered,
             traffic: self.traffic.max(other.traffic),
             icmp: self.icmp || other.icmp,

@@ -72,3 +72,26 @@ fn what_another_client_gets_or_nobody_sends_is_missing() {
         }
     }
 }
+
+/// What answers a request from another host is an answer.
+#[test]
+fn a_request_that_another_host_answers_has_an_answer() {
+    let asked = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.50 s > d:4000  'game traffic'\n";
+    let says_none = |script: &str, threads: &str| {
+        let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+        gamewire(["dissect", "--no-config", "--threads", threads, &file]).out.contains("no answer")
+    };
+    for (response, is_none) in [
+        ("0.02 t > c  FFFFFFFF 41 11223344\n", false),
+        ("0.02 t > d  FFFFFFFF 41 11223344\n", true),
+        (
+            "0.02 t > c  FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 B801 00 18 00 'dl' 00 00 '1' 00\n",
+            true,
+        ),
+        ("", true),
+    ] {
+        let script = format!("{asked}{response}end 20");
+        assert_eq!(says_none(&script, "1"), is_none, "{script}");
+        assert_eq!(says_none(&script, "8"), is_none, "{script}");
+    }
+}

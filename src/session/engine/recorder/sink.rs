@@ -110,9 +110,9 @@ impl<F: FieldSink> Sink for Recorder<F> {
             self.describe_until(Time(seen.mark.time.0.saturating_add(MINUTE)));
         }
         let is_needed = match fact {
-            CrossFlowEvent::StrayPart(_) => self.needs.stray_parts,
-            CrossFlowEvent::Unanswered(exchange) if exchange.parts.is_some() => {
-                self.needs.cross_flow || self.needs.stray_parts
+            CrossFlowEvent::StrayPart(_) => self.needs.elsewhere,
+            CrossFlowEvent::Unanswered(_) | CrossFlowEvent::Unasked(_) => {
+                self.needs.cross_flow || self.needs.elsewhere
             }
             _ => self.needs.cross_flow,
         };
@@ -149,7 +149,10 @@ impl<F: FieldSink> Sink for Recorder<F> {
                 self.cross_flow(fact, seen);
                 self.checked(rule, false, at, detail);
             }
-            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
+            None => {
+                self.cross_flow(fact, seen);
+                self.recalled(rule, false, fact.evidence(), &seen.mark, detail);
+            }
         }
     }
     #[inline]
