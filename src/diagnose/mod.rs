@@ -128,6 +128,8 @@ pub struct Diagnosis {
     /// The challenges of clients by servers, with the kind of request; `None`: the client had
     /// requested the challenge itself, and any further request needs it.
     challenged: RecentMap<[SocketAddr; 2], Option<&'static str>>,
+    /// The latest challenge that each server gave a client's host: it may come back from another port.
+    given: RecentMap<(IpAddr, SocketAddr), i64>,
     responded: Responded,
     /// The exchanges that have not ended.
     log: ExchangeLog,
@@ -242,6 +244,7 @@ impl Diagnosis {
             unread: None,
             unasked: RecentMap::default(),
             challenged: RecentMap::default(),
+            given: RecentMap::default(),
             responded: Responded::default(),
             log: ExchangeLog::default(),
             clients: Map::default(),

@@ -15,6 +15,12 @@ use crate::summary::described;
 /// Nanoseconds within which copies of a response, and its parts, follow each other.
 const SOON: i64 = 500_000_000;
 
+/// The challenge in a message, unless it asks for one.
+fn number_of(event: &MessageEvent<'_>) -> Option<i64> {
+    let number = event.field("challenge")?.to_string().parse().ok()?;
+    (!matches!(number, -1 | 0)).then_some(number)
+}
+
 impl Diagnosis {
     /// A client's request to a server.
     pub(super) fn query(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<SocketAddr> {
@@ -30,6 +36,7 @@ impl Diagnosis {
         let was_challenged = challenged.is_some();
         let kind = described::request_kind(event);
         let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == kind));
+        let follows = follows || !was_challenged && self.returns_challenge(event);
         let what = ServerPacketKind::Request { message, protocol: id, kind, follows };
         self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
         let plays = self.asked.get_mut(&from, self.remembered).is_some_and(|it| it.plays);
@@ -56,6 +63,13 @@ impl Diagnosis {
         server.asked_by(from.ip());
         server.good(Item::Asked, frame);
         Some(to)
+    }
+
+    /// Whether a request has the challenge that the server gave another port of the client's host.
+    fn returns_challenge(&mut self, event: &MessageEvent<'_>) -> bool {
+        let [from, to] = event.ends();
+        let given = self.given.get_mut(&(from.ip(), to), self.remembered).copied();
+        given.is_some() && number_of(event) == given
     }
 
     /// A server's response to a client.
@@ -86,6 +100,9 @@ impl Diagnosis {
                 _ => None,
             };
             self.challenged.insert([to, from], of, self.remembered);
+            if let Some(number) = number_of(event) {
+                self.given.insert((to.ip(), from), number, self.remembered);
+            }
             shown.push(Item::Challenges);
         }
         let timeout = self.ledger_settings.answer_timeout;

@@ -117,6 +117,7 @@ fn a_challenge_from_another_port_is_a_fault_only_if_it_is_not_accepted() {
     ];
     let (code, report) = diagnosed(&rounds(5, &lines));
     assert_eq!(code, 0, "{report}");
+    assert_eq!(item(&report, SERVER, "seen.verified")[0], "yes", "{report}");
     // The server is heard, and does not answer.
     let (code, report) = diagnosed(&rounds(5, &lines[..3]));
     assert_eq!(code, 1, "{report}");
