@@ -372,6 +372,11 @@ mod tests {
             "is compared with, by group of hosts | 2,048 |",
         ),
         (
+            include_str!("session/engine/recent.rs"),
+            "const INTERFACES: u8 = 8;",
+            "interfaces at which one datagram is recorded | 8 |",
+        ),
+        (
             include_str!("commands/held.rs"),
             "const NOTES: usize = 16;",
             "line of a message names | 16 |",

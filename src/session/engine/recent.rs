@@ -25,6 +25,14 @@ const HEAD: usize = 32;
 /// is a duplicate.
 const DOUBLED: i64 = 1_000_000_000;
 
+/// Maximum number of interfaces at which one datagram is recorded.
+const INTERFACES: u8 = 8;
+
+/// The unit of short times, in nanoseconds: 16 bits hold a moment.
+const TICK: i64 = 1 << 7;
+
+const _: () = assert!(Time::MOMENT / TICK < u16::MAX as i64);
+
 /// The datagrams of a bucket. A search looks at hashes and packets, which are in one cache line.
 #[derive(Clone, Copy, Default)]
 #[repr(C, align(128))]
@@ -39,18 +47,73 @@ struct Bucket {
 /// Further properties of a datagram that identify it.
 #[derive(Clone, Copy, Default)]
 struct RecentDatagram {
+    /// The time of the original; of a datagram that is sent again and again, the latest.
     time: Time,
-    /// A hash of the addresses, the ports, the length and the first bytes.
+    /// A hash of the addresses, the ports, the length, the first bytes and the identification.
     head: u32,
-    /// The IPv4 identification, or [`RecentDatagram::NONE`] if it identifies nothing.
-    identification: u32,
+    /// Duplicates at once, which other interfaces record, and the ticks from the original to the latest of them.
+    at_once: u8,
+    until: u16,
+    /// Later ones, which the way makes.
+    later: u8,
 }
 
 impl RecentDatagram {
-    const NONE: u32 = u32::MAX;
+    /// Of a datagram that is sent again and again with the same identification, instead of a number of duplicates.
+    const SENT_AGAIN: u8 = u8::MAX;
+
+    /// Whether it arrives again: as a duplicate, or sent again. `None`: this is the first of its kind. `is_identified`:
+    /// its identification distinguishes datagrams.
+    fn again(&mut self, now: Time, is_identified: bool) -> Option<Again> {
+        let since = now.since(self.time);
+        if since > DOUBLED {
+            return None;
+        }
+        let is_at_once = since <= Time::MOMENT;
+        // Other interfaces do not record a datagram on and on: it is sent again and again.
+        let goes_on = self.at_once > 0
+            && self.later == 0
+            && since.saturating_sub(i64::from(self.until) * TICK) <= Time::MOMENT;
+        let is_duplicate = match () {
+            () if self.at_once == RecentDatagram::SENT_AGAIN => false,
+            () if is_at_once => self.at_once + 1 < INTERFACES,
+            () if goes_on => false,
+            // On its second way, it passes the same interfaces.
+            () if is_identified => self.later <= self.at_once,
+            () => return None,
+        };
+        if !is_duplicate {
+            (self.time, self.at_once) = (now, RecentDatagram::SENT_AGAIN);
+            return Some(Again::Sent);
+        }
+        if is_at_once {
+            self.until = u16::try_from(since / TICK).unwrap_or(0);
+            self.at_once += 1;
+        } else {
+            self.later += 1;
+        }
+        Some(Again::Duplicate)
+    }
+}
+
+/// Why a datagram arrives again.
+enum Again {
+    /// The network or the recorder doubled it.
+    Duplicate,
+    /// Its sender gives all datagrams the same identification, and sends so many.
+    Sent,
 }
 
 impl Bucket {
+    /// The datagram with these hashes: its packet, and further properties.
+    #[inline]
+    fn find(&mut self, hash: u64, head: u32) -> Option<(&mut u64, &mut RecentDatagram)> {
+        let places = self.frames.iter_mut().zip(&self.hashes).zip(&mut self.more);
+        let mut known = places.filter(|((frame, _), _)| **frame > 0);
+        let same = known.find(|((_, known), more)| **known == hash && more.head == head)?;
+        Some((same.0.0, same.1))
+    }
+
     /// The packets, hashes and further properties of its datagrams.
     #[inline]
     fn datagrams(&self) -> impl Iterator<Item = (u64, u64, &RecentDatagram)> {
@@ -133,20 +196,18 @@ impl RecentDatagrams {
             self.headers = vec![RecentHeader::default(); BUCKETS].into();
         }
         let hash = sent.hash ^ ends(&self.seed, sent.key);
-        let identification = sent.identification.map_or(RecentDatagram::NONE, u32::from);
-        let window = if sent.identification.is_some() { DOUBLED } else { Time::MOMENT };
         let bucket = self.buckets.get_mut(head as usize % BUCKETS)?;
-        let mut same = bucket.datagrams().filter(|(_, known, more)| {
-            *known == hash
-                && more.identification == identification
-                && sent.time.since(more.time) <= window
-        });
-        if let Some((first, ..)) = same.next() {
-            return Some(first);
+        let head = identified(head, sent.identification);
+        let more = RecentDatagram { time: sent.time, head, ..RecentDatagram::default() };
+        let Some((frame, known)) = bucket.find(hash, head) else {
+            bucket.replace(sent.frame, hash, more);
+            return None;
+        };
+        match known.again(sent.time, sent.identification.is_some()) {
+            Some(Again::Duplicate) => return Some(*frame),
+            Some(Again::Sent) => *frame = sent.frame,
+            None => (*frame, *known) = (sent.frame, more),
         }
-        drop(same);
-        let more = RecentDatagram { time: sent.time, head: (head >> 32) as u32, identification };
-        bucket.replace(sent.frame, hash, more);
         None
     }
 
@@ -162,12 +223,9 @@ impl RecentDatagrams {
         }
         let head = head(place, quote.length, quote.bytes);
         let hash = self.hash(quote.bytes) ^ ends(&self.seed, key);
-        let identification = quote.identification.map_or(RecentDatagram::NONE, u32::from);
         let is_whole = quote.bytes.len() >= quote.length;
         let same = |(_, known, more): &(u64, u64, &RecentDatagram)| {
-            more.head == (head >> 32) as u32
-                && more.identification == identification
-                && (!is_whole || *known == hash)
+            more.head == identified(head, quote.identification) && (!is_whole || *known == hash)
         };
         let bucket = self.buckets.get(head as usize % BUCKETS)?;
         bucket.datagrams().filter(same).map(|(frame, ..)| frame).max()
@@ -193,6 +251,14 @@ fn head(ends: u64, length: usize, bytes: &[u8]) -> u64 {
     hasher.write_u64(ends ^ length as u64);
     hasher.write(bytes.get(..HEAD).unwrap_or(bytes));
     hasher.finish()
+}
+
+/// What tells datagrams of a bucket apart: the rest of this hash, with the identification, if there is one.
+#[inline]
+fn identified(head: u64, identification: Option<u16>) -> u32 {
+    // Odd, so that different identifications have different hashes.
+    let identification = identification.map_or(u32::MAX, u32::from).wrapping_mul(0x9E37_79B1);
+    (head >> 32) as u32 ^ identification
 }
 
 /// A hash of the addresses, the ports and an identification.
@@ -259,6 +325,60 @@ mod tests {
             })
         };
         assert_eq!([is_copy(7, 10), is_copy(7, 11), is_copy(8, 12)], [false, true, false]);
+    }
+
+    /// At microseconds; whether each is a copy.
+    fn copies(id: Option<u16>, times: impl Iterator<Item = i64>) -> Vec<bool> {
+        let (mut recent, key) = (RecentDatagrams::default(), &key());
+        let is_copy = |(at, micros)| {
+            let (bytes, time, frame) = (&b"query"[..], Time(micros * 1_000), at as u64 + 1);
+            let hash = recent.hash(bytes);
+            recent.is_copy(&SentDatagram { key, bytes, hash, identification: id, frame, time })
+        };
+        times.enumerate().map(is_copy).collect()
+    }
+
+    fn count(copies: &[bool]) -> usize {
+        copies.iter().filter(|it| **it).count()
+    }
+
+    #[test]
+    fn a_sender_that_gives_all_datagrams_one_identification_sends_each() {
+        for id in [Some(1), Some(0), None] {
+            // 50,000 to 250 a second: the first few may be copies.
+            for gap in [20, 100, 500, 700, 1_000, 2_500, 4_000] {
+                let of_flood = copies(id, (0..1_000).map(|nth| nth * gap));
+                assert!(count(&of_flood) <= 7, "{id:?}, {gap}: {}", count(&of_flood));
+            }
+        }
+        let slow = copies(Some(1), (0..100).map(|nth| nth * 50_000));
+        assert!(count(&slow) <= 1, "{}", count(&slow));
+        let rare = copies(None, (0..100).map(|nth| nth * 6_000));
+        assert_eq!(count(&rare), 0);
+        // It ends with a second of silence.
+        let later = copies(Some(1), (0..20).map(|nth| nth * 100).chain([2_000_000, 2_000_010]));
+        assert_eq!(later[18..], [false, false, false, true]);
+    }
+
+    #[test]
+    fn what_several_interfaces_record_is_sent_once_also_if_the_way_doubles_it() {
+        for id in [Some(1), None] {
+            // Sent anew with other bytes or another identification, or after a while.
+            for (interfaces, doubled) in [(3, false), (8, false), (2, true), (3, true)] {
+                let once = |begin: i64| (0..interfaces).map(move |nth| begin + nth * 30);
+                let twice = once(0).chain(once(3_500).filter(move |_| doubled));
+                let late = once(60_000).filter(move |_| doubled && id.is_some());
+                let of_way = if id.is_some() {
+                    once(0).chain(late).collect()
+                } else {
+                    Vec::from_iter(twice)
+                };
+                let is_copy = copies(id, of_way.iter().copied());
+                assert_eq!(count(&is_copy), of_way.len() - 1, "{id:?}, {interfaces}, {doubled}");
+            }
+        }
+        let polls = (0..50).flat_map(|nth| [0, 20, 40].map(|after| nth * 100_000 + after));
+        assert_eq!(count(&copies(None, polls)), 100);
     }
 
     #[test]
