@@ -85,6 +85,11 @@ macro_rules! protocols {
                     match self { $(Id::$name => $protocol::outline(bytes)),+ }
                 }
 
+                /// See [`Protocol::returns`].
+                pub fn returns(self, challenge: TextChallenge, bytes: &[u8]) -> Option<bool> {
+                    match self { $(Id::$name => $protocol::returns(challenge, bytes)),+ }
+                }
+
                 /// See [`Protocol::begins_known_word`].
                 pub fn begins_known_word(self, text: &[u8]) -> bool {
                     match self { $(Id::$name => $protocol::begins_known_word(text)),+ }

@@ -248,6 +248,13 @@ impl Abuse {
                 _,
             ) => self.registration(id, &outline, event),
             (Role::Master, Purpose::Challenge, _) => self.master_challenges(&outline, event),
+            // Such a text is also a part of queries, and of responses to them.
+            (_, Purpose::CheckResponse, _) if outline.game_port.is_some() => {
+                self.registration(id, &outline, event);
+            }
+            (_, Purpose::Check, _) if self.masters.contains_key(&Socket(from)) => {
+                self.master_challenges(&outline, event);
+            }
             _ => {
                 self.other(event);
             }
@@ -264,7 +271,10 @@ impl Abuse {
         let mut packet = SampledPacket::of(event, outline.challenge.is_some());
         let is_doubtful = self.recent_exchanges.is_doubtful(now);
         let Some(asking) = self.recent_exchanges.entry(from.ip(), to, now) else { return };
-        let proof = asking.exchange.asks(outline, &packet, event.headers.hash, is_doubtful);
+        let mut proof = asking.exchange.asks(outline, &packet, event.headers.hash, is_doubtful);
+        if outline.message.purpose == Purpose::CheckResponse {
+            proof = asking.exchange.returns(|challenge| id.returns(challenge, event.bytes));
+        }
         let is_cut = &mut self.omitted.servers;
         let Some(master) = entry(&mut self.masters, Socket(to), self.most, is_cut) else { return };
         let what = (Some(id), outline.message.label);
@@ -278,7 +288,7 @@ impl Abuse {
         let exchange = self.recent_exchanges.find(headers.to.ip(), headers.from, headers.time);
         exchange.into_iter().for_each(|it| it.responds(outline));
         if let Some(master) = self.masters.get_mut(&Socket(headers.from)) {
-            let is_challenge = outline.challenge.is_some();
+            let is_challenge = outline.challenge.is_some() || outline.text_challenge.is_some();
             master.current.sends(
                 headers.to.ip(),
                 headers.length.into(),

@@ -8,7 +8,7 @@
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Host, Outline, Purpose, Socket, Time};
+use dissectors::kit::{Host, Outline, Purpose, Socket, TextChallenge, Time};
 
 use super::clients::Proof;
 use super::latest::{HashedKey, Latest};
@@ -42,6 +42,7 @@ pub(super) struct RecentExchange {
     last: Time,
     /// The latest challenges that the server gave: clients that share an address get different ones.
     given: [Option<u32>; GIVEN],
+    given_texts: [Option<TextChallenge>; GIVEN],
     /// A hash of the latest request, and its source port.
     asked: u64,
     port: u16,
@@ -290,8 +291,28 @@ impl RecentExchange {
         is_shown && !self.returning.contains(&port)
     }
 
+    /// A server sends a code that may return a challenge in text. Returns what it proves. `is_code`: whether the code
+    /// returns this one, or `None` if that is unknown.
+    pub(super) fn returns(&self, is_code: impl Fn(TextChallenge) -> Option<bool>) -> Option<Proof> {
+        let codes = self.given_texts.iter().flatten().map(|challenge| is_code(*challenge));
+        let best = codes.max_by_key(|is_code| match is_code {
+            Some(is_right) => 2 * u8::from(*is_right),
+            None => 1,
+        })?;
+        match best {
+            Some(is_right) => is_right.then_some(Proof::Challenge),
+            // It sends what only a challenge draws.
+            None => Some(Proof::WentOn),
+        }
+    }
+
     /// The server, or the master, responds.
     pub(super) fn responds(&mut self, outline: &Outline) {
+        if let Some(challenge) = outline.text_challenge {
+            self.given_texts.rotate_right(1);
+            self.given_texts[0] = Some(challenge);
+            return;
+        }
         if matches!(outline.message.purpose, Purpose::ClientChallenge | Purpose::Challenge) {
             if outline.challenge.is_some() && !self.given.contains(&outline.challenge) {
                 // Which of those that asked it was for is unknown now.

@@ -49,7 +49,8 @@ use std::ops::RangeInclusive;
 
 use crate::kit::{
     Claim, Closed, Context, Description, EndOfList, Framed, Group, Hint, Info, Limit, Masters,
-    Outline, Payload, Protocol, Read, Secret, Side, Sink, StreamView, Time, Transport, Unread,
+    Outline, Payload, Protocol, Purpose, Read, Secret, Side, Sink, StreamView, TextChallenge, Time,
+    Transport, Unread,
 };
 
 use decode::MessageKind;
@@ -163,7 +164,19 @@ impl Protocol for GameSpy1 {
         };
         let beats_for = |port: Read<&[u8]>| std::str::from_utf8(port.value).ok()?.parse().ok();
         let game_port = words.hostport.or_else(|| words.heartbeat.and_then(beats_for));
-        Some(Outline { is_costly, game_port, ..Outline::of(message) })
+        let secure = words.secure.filter(|_| message.purpose == Purpose::Check);
+        let text_challenge = secure.and_then(|secure| secure.value.try_into().ok());
+        Some(Outline { is_costly, game_port, text_challenge, ..Outline::of(message) })
+    }
+
+    fn returns(challenge: TextChallenge, bytes: &[u8]) -> Option<bool> {
+        let words = words::scan(bytes);
+        let (Some(game), Some(code)) = (words.gamename, words.validate) else { return Some(false) };
+        if code.value.len() != validate::RESPONSE {
+            return Some(false);
+        }
+        let expected = validate::usual(game.value, challenge, words.enctype)?;
+        Some(expected == code.value)
     }
 
     fn is_known_word(text: &[u8]) -> bool {

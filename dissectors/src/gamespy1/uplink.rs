@@ -275,6 +275,10 @@ pub(super) fn validate<S: Sink>(
     words: &TextProperties<'_>,
     sink: &mut S,
 ) {
+    // Not in a response to a query.
+    if words.heartbeat.is_some() {
+        sink.joins(MessageKind::Validate.message().label, payload);
+    }
     let Some(code) = words.validate.filter(|_| words.is_sound()) else { return };
     let most = cx.settings.limits.remembered;
     let uplink = cx.conversation.uplink();
@@ -334,6 +338,9 @@ pub(super) fn validate<S: Sink>(
     registers(payload, port, RegistrationStep::Validated, sink);
     if let Ok(record) = cx.shared.record(&pair(payload.from, port, payload.to), most) {
         record.validated = true;
+        if words.heartbeat.is_some() {
+            sink.returns_challenge([payload.time, record.latest], payload);
+        }
     }
 }
 

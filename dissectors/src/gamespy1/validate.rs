@@ -27,7 +27,26 @@ pub(super) fn expected(
 ) -> Option<[u8; RESPONSE]> {
     let given =
         settings.protocols.gamespy1.keys.iter().map(|(game, key)| (game.as_bytes(), key.bytes()));
-    let mut keys = given.chain(KEYS).filter(|(_, key)| !key.is_empty());
+    code(given.chain(KEYS), game, challenge, enctype)
+}
+
+/// The same for a game whose key is known by default.
+pub(super) fn usual(
+    game: &[u8],
+    challenge: [u8; CHALLENGE],
+    enctype: u8,
+) -> Option<[u8; RESPONSE]> {
+    code(KEYS.into_iter(), game, challenge, enctype)
+}
+
+/// The response to the challenge with one of these keys of games.
+fn code<'k>(
+    keys: impl Iterator<Item = (&'k [u8], &'k [u8])>,
+    game: &[u8],
+    challenge: [u8; CHALLENGE],
+    enctype: u8,
+) -> Option<[u8; RESPONSE]> {
+    let mut keys = keys.filter(|(_, key)| !key.is_empty());
     let (_, key) = keys.find(|(name, _)| name.eq_ignore_ascii_case(game))?;
     let mut response = encipher(challenge, key);
     mask(&mut response, key, enctype)?;

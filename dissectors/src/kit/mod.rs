@@ -88,7 +88,7 @@ pub use message::Message;
 pub(crate) use message::messages;
 pub use name::Name;
 pub use node::{Node, TextPlace, TreeView};
-pub use outline::Outline;
+pub use outline::{Outline, TextChallenge};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use payload::{Payload, Piece, Side, Transport};

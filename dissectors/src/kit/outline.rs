@@ -2,6 +2,9 @@
 
 use super::{Message, Rule};
 
+/// A challenge in text.
+pub type TextChallenge = [u8; 6];
+
 /// The kind of a datagram, without its flow: enough to count it among millions of others.
 #[derive(Clone, Copy)]
 pub struct Outline {
@@ -9,6 +12,8 @@ pub struct Outline {
     pub message: &'static Message,
     /// The challenge that it gives, or returns.
     pub challenge: Option<u32>,
+    /// The challenge in text that it gives: what returns it depends on both, and is a code.
+    pub text_challenge: Option<TextChallenge>,
     /// It asks for what follows a response: who sends it has got that response.
     pub goes_on: bool,
     /// Of a part of a response: whether it is the last one.
@@ -29,6 +34,7 @@ impl Outline {
         Outline {
             message,
             challenge: None,
+            text_challenge: None,
             goes_on: false,
             last_part: None,
             crashes: None,

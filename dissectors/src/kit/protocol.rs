@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::{
     Asking, Budget, Coverage, Diagnosis, Evidence, Group, Habit, Masters, Message, Outline,
-    Payload, Piece, Rule, Settings, Side, Sink, Time, Transport, Treatment,
+    Payload, Piece, Rule, Settings, Side, Sink, TextChallenge, Time, Transport, Treatment,
 };
 
 /// How certain a protocol is that bytes belong to it.
@@ -247,6 +247,11 @@ pub trait Protocol: Sized {
     /// The kind of a datagram, if its bytes show it without the flow. Reads only a few bytes.
     fn outline(_: &[u8]) -> Option<Outline> {
         None
+    }
+
+    /// Whether a datagram has the code that returns a challenge in text; `None`: the code is unknown.
+    fn returns(_: TextChallenge, _: &[u8]) -> Option<bool> {
+        Some(false)
     }
 
     /// Whether a text is one of the words that `scrub` keeps wherever texts are framed by words.
