@@ -29,15 +29,20 @@ pub(super) struct RealClient {
     pub(super) proof: Proof,
     /// The hop limit of the packet that showed it.
     pub(super) hop_limit: u8,
-    pub(super) packets: u64,
+    /// What it asks.
+    pub(super) requests: u64,
+    /// Packets of the game.
+    played: u64,
     /// Packets that bear its address and came another way.
     others: u64,
-    /// The start of the window, the number of packets without and with a challenge in it, and the maximum of all
+    /// The start of the window, the number of requests without and with a challenge in it, and the maximum of all
     /// windows: a question may take one of each.
     window: (Time, [u32; 2]),
     most: u32,
-    /// The ports that returned a challenge, or from which it plays, a bit each: several programs may share an address.
+    /// The ports that returned a challenge, a bit each: several programs may share an address.
     ports: u64,
+    /// The ports from which it plays, a bit each.
+    playing: u64,
 }
 
 /// The bit of a port.
@@ -54,16 +59,36 @@ impl RealClient {
     /// Whether it sent this packet, and nobody else in its name, as far as its way shows, and the port from which it
     /// plays.
     fn sent(&self, packet: &SampledPacket) -> bool {
-        let plays_elsewhere = self.proof == Proof::Plays && self.ports & port_bit(packet.port) == 0;
-        self.is_near(packet) && !plays_elsewhere
+        let plays = if packet.may_play { self.playing != 0 } else { self.proof == Proof::Plays };
+        self.is_near(packet) && (!plays || self.playing & port_bit(packet.port) != 0)
     }
 
-    /// Whether each of its programs asks at most `repeats` times within the window, or it sends packets of the game. In
-    /// whose name others send more than he does is not known to ask more.
-    pub(super) fn is_legitimate(&self, repeats: u32) -> bool {
+    /// Counts a packet that it sent; `window`: the window for counting requests.
+    fn sends(&mut self, packet: &SampledPacket, window: i64) {
+        if packet.may_play {
+            self.played += 1;
+            return;
+        }
+        self.requests += 1;
+        let (begin, counts) = &mut self.window;
+        if *counts == [0; 2] || packet.time.since(*begin) >= window {
+            (*begin, *counts) = (packet.time, [0; 2]);
+        }
+        let count = &mut counts[usize::from(packet.has_challenge)];
+        *count += 1;
+        self.most = self.most.max(*count);
+    }
+
+    /// Whether each of its programs asks at most `repeats` times within the window. In whose name others send more than he
+    /// does is not known to ask more.
+    pub(super) fn is_slow(&self, repeats: u32) -> bool {
         self.most <= repeats.saturating_mul(self.ports.count_ones().max(1))
-            || self.proof == Proof::Plays
-            || self.others > self.packets
+            || self.others > self.requests.saturating_add(self.played)
+    }
+
+    /// How many of its packets are a client's: those of the game, and what it asks, unless it asks too often.
+    pub(super) fn legitimate(&self, repeats: u32) -> u64 {
+        self.played.saturating_add(if self.is_slow(repeats) { self.requests } else { 0 })
     }
 }
 
@@ -91,15 +116,32 @@ impl Clients {
         *room -= 1;
         let SampledPacket { source, hop_limit, .. } = *shown;
         let window = (Time(i64::MIN), [0; 2]);
-        let client =
-            RealClient { proof, hop_limit, packets: 0, others: 0, window, most: 0, ports: 0 };
-        self.all.entry(source).or_insert(client);
+        self.all.entry(source).or_insert(RealClient {
+            proof,
+            hop_limit,
+            requests: 0,
+            played: 0,
+            others: 0,
+            window,
+            most: 0,
+            ports: 0,
+            playing: 0,
+        });
     }
 
-    /// A real source returned a challenge from this port, or plays from there. Returns whether the source is known.
-    pub(super) fn uses(&mut self, source: IpAddr, port: u16) -> bool {
+    /// A real source returned a challenge from this port.
+    pub(super) fn uses(&mut self, source: IpAddr, port: u16) {
         let client = self.all.get_mut(&source);
-        client.map(|client| client.ports |= port_bit(port)).is_some()
+        client.into_iter().for_each(|client| client.ports |= port_bit(port));
+    }
+
+    /// The source of this packet plays from its port; `room`: as for [`Clients::begin`].
+    pub(super) fn plays(&mut self, packet: &SampledPacket, room: &mut usize) {
+        if !self.has(packet.source) {
+            self.begin(packet, Proof::Plays, room);
+        }
+        let client = self.all.get_mut(&packet.source);
+        client.into_iter().for_each(|client| client.playing |= port_bit(packet.port));
     }
 
     /// A packet that bears the address of a real source, which may be forged; `window`: the window for
@@ -115,14 +157,7 @@ impl Clients {
         if !client.sent(packet) {
             return None;
         }
-        client.packets += 1;
-        let (begin, counts) = &mut client.window;
-        if *counts == [0; 2] || packet.time.since(*begin) >= window {
-            (*begin, *counts) = (packet.time, [0; 2]);
-        }
-        let count = &mut counts[usize::from(packet.has_challenge)];
-        *count += 1;
-        client.most = client.most.max(*count);
+        client.sends(packet, window);
         if self.packets.len() < MOST && *room > 0 {
             *room -= 1;
             self.packets.push(*packet);
@@ -130,10 +165,9 @@ impl Clients {
         Some(client)
     }
 
-    /// Whether a source is real and sends at most `repeats` requests within the window.
-    pub(super) fn is_legitimate(&self, source: IpAddr, repeats: u32) -> bool {
-        self.has(source)
-            && self.all.get(&source).is_some_and(|client| client.is_legitimate(repeats))
+    /// Whether a source is real and asks at most `repeats` times within the window.
+    pub(super) fn is_slow(&self, source: IpAddr, repeats: u32) -> bool {
+        self.has(source) && self.all.get(&source).is_some_and(|client| client.is_slow(repeats))
     }
 
     /// Whether a packet bears the address of a real source and came another way.
@@ -146,25 +180,30 @@ impl Clients {
         self.all.get(&packet.source).is_some_and(|client| client.sent(packet))
     }
 
-    /// Whether a packet is from a real source that sends at most `repeats` requests within the window.
+    /// Whether a packet is a player's, or from a real source that asks at most `repeats` times within the window.
     pub(super) fn sent(&self, packet: &SampledPacket, repeats: u32) -> bool {
         let client = self.all.get(&packet.source);
-        client.is_some_and(|client| client.is_legitimate(repeats) && client.sent(packet))
+        client.is_some_and(|client| {
+            let plays = packet.may_play && client.playing != 0;
+            (plays || client.is_slow(repeats)) && client.sent(packet)
+        })
     }
 
-    /// Those within the client rate, or those above it.
-    pub(super) fn which(
-        &self,
-        legitimate: bool,
-        repeats: u32,
-    ) -> impl Iterator<Item = (IpAddr, &RealClient)> {
+    /// Those that play, or ask at most `repeats` times within the window.
+    pub(super) fn legitimate(&self, repeats: u32) -> impl Iterator<Item = &RealClient> {
+        self.all.values().filter(move |client| client.playing != 0 || client.is_slow(repeats))
+    }
+
+    /// Those that ask more often.
+    pub(super) fn fast(&self, repeats: u32) -> impl Iterator<Item = (IpAddr, &RealClient)> {
         let all = self.all.iter().map(|(source, client)| (*source, client));
-        all.filter(move |(_, client)| client.is_legitimate(repeats) == legitimate)
+        all.filter(move |(_, client)| !client.is_slow(repeats))
     }
 
-    /// The packets of those within the client rate, by time.
+    /// The packets of players, and of those that ask at most `repeats` times within the window, by time.
     pub(super) fn packets(&self, repeats: u32) -> Vec<SampledPacket> {
-        let theirs = |packet: &&SampledPacket| self.is_legitimate(packet.source, repeats);
+        let theirs =
+            |packet: &&SampledPacket| packet.may_play || self.is_slow(packet.source, repeats);
         let mut packets: Vec<SampledPacket> = self.packets.iter().filter(theirs).copied().collect();
         packets.sort_by_key(|packet| packet.time);
         packets
@@ -181,20 +220,25 @@ impl Clients {
         other: &Clients,
         mut is_one: impl FnMut(IpAddr, &RealClient) -> bool,
     ) {
-        for (source, client) in other.which(true, u32::MAX) {
-            if !is_one(source, client) {
+        for (source, client) in &other.all {
+            if !is_one(*source, client) {
                 continue;
             }
-            let mine = self.all.entry(source).or_insert(RealClient {
-                packets: 0,
+            let mine = self.all.entry(*source).or_insert(RealClient {
+                requests: 0,
+                played: 0,
                 others: 0,
                 most: 0,
                 ..*client
             });
-            mine.packets += client.packets;
+            // What a request shows says more than that it plays.
+            mine.proof = mine.proof.min(client.proof);
+            mine.requests += client.requests;
+            mine.played += client.played;
             mine.others += client.others;
             mine.most = mine.most.max(client.most);
             mine.ports |= client.ports;
+            mine.playing |= client.playing;
         }
         self.packets.extend(&other.packets);
         self.is_cut |= other.is_cut;

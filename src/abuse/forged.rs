@@ -114,7 +114,7 @@ impl ForgeryInput<'_> {
     fn challenges(&self) -> Option<ForgeryEvidence> {
         let clients = &self.target.clients;
         let is_asked = |address: IpAddr, source: &TrafficSource| {
-            source.challenged && !clients.is_legitimate(address, self.repeats)
+            source.challenged && !clients.is_slow(address, self.repeats)
         };
         let (challenged, _) = self.target.sources.with(is_asked);
         if challenged < CHALLENGED {
@@ -170,9 +170,9 @@ impl ForgeryInput<'_> {
 
     /// Sources that send too fast and receive packets at their addresses.
     fn real_attackers(&self) -> Option<ForgeryEvidence> {
-        let attackers = self.target.clients.which(false, self.repeats);
+        let attackers = self.target.clients.fast(self.repeats);
         let (count, packets) =
-            attackers.fold((0, 0), |(count, packets), (_, it)| (count + 1, packets + it.packets));
+            attackers.fold((0, 0), |(count, packets), (_, it)| (count + 1, packets + it.requests));
         let text = format!(
             "{} with more than {} requests at once returned a challenge or sent a further request: {}",
             counted(count, "source"),

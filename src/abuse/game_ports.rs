@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::ledger::{Peers, asks_for_something, is_one_way, packet_name};
 
-use super::clients::Proof;
 use super::packet::SampledPacket;
 use super::phases::Phases;
 use super::target::TargetRoom;
@@ -44,16 +43,15 @@ impl GamePort {
         let (from, to) = (event.headers.from, event.headers.to);
         let mut packet = SampledPacket::of(event, false);
         // Who plays asks for nothing meanwhile: such a packet in his name is not his.
-        let asks = name.is_some() || asks_for_something(event.bytes);
-        if !asks && let Some(before) = self.peers.gets(from, packet.hop_limit) {
+        packet.may_play = name.is_none() && !asks_for_something(event.bytes);
+        if packet.may_play
+            && let Some(before) = self.peers.gets(from, packet.hop_limit)
+        {
             if before > 0 {
                 self.target.current.was_sent(&packet, packet_name(event.bytes), before.into());
             }
             let clients = &mut self.target.current.clients;
-            if !clients.uses(packet.source, packet.port) {
-                clients.begin(&packet, Proof::Plays, &mut room.clients);
-                clients.uses(packet.source, packet.port);
-            }
+            clients.plays(&packet, &mut room.clients);
             clients.see(&packet, room.window, &mut room.packets);
             return;
         }

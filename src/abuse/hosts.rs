@@ -7,6 +7,7 @@ use dissectors::kit::{Set, Socket};
 use dissectors::ledger::is_one_way;
 
 use super::Abuse;
+use super::game_ports::GamePort;
 use super::phases::Phases;
 use super::target::Target;
 use super::timeline::Timeline;
@@ -42,16 +43,15 @@ impl Abuse {
             _ => {
                 let mut all = Target::default();
                 for at in &alone {
-                    let port = self.ports.get(&Socket(*at));
-                    port.into_iter().for_each(|port| all.add(&port.target.of_attack(&self.room)));
-                    match self.servers.get(&Socket(*at)) {
-                        Some(server) if ruled.contains(at) => {
-                            all.add(&server.of_attack(&self.room));
+                    let (server, port) =
+                        (self.servers.get(&Socket(*at)), self.ports.get(&Socket(*at)));
+                    let server = server.map(|it| (it, ruled.contains(at)));
+                    let port = port.map(|it| (&it.target, self.is_flooded(*at, it)));
+                    for (target, is_flooded) in port.into_iter().chain(server) {
+                        match is_flooded {
+                            true => all.add(&target.of_attack(&self.room)),
+                            false => self.adds_players(&mut all, target),
                         }
-                        Some(server) => server
-                            .each()
-                            .for_each(|it| all.has_players_of(it, self.thresholds().repeats)),
-                        None => {}
                     }
                 }
                 Some((alone, all))
@@ -73,6 +73,7 @@ impl Abuse {
         let mut all = Target::default();
         each().for_each(|one| all.add(one));
         let is_flood = is_one_way(all.kinds.iter().copied(), all.packets[1]);
+        targets.iter().for_each(|at| self.adds_players_beside(&mut all, *at));
         is_flood.then_some((targets, all))
     }
 
@@ -87,8 +88,23 @@ impl Abuse {
     /// packets of other content, unless they may be players'.
     pub(super) fn one_way_to(&self, at: SocketAddr) -> impl Iterator<Item = &Target> {
         let server = self.servers.get(&Socket(at)).filter(|it| !it.current.clients.is_cut);
-        let port = self.ports.get(&Socket(at));
-        let port = port.filter(|port| port.is_one_way() && !self.may_be_players(at, port));
+        let port = self.ports.get(&Socket(at)).filter(|port| self.is_one_way(at, port));
         server.into_iter().chain(port.map(|port| &port.target)).flat_map(Phases::each)
+    }
+
+    /// Whether what comes to a port beside messages may be a part of a flood of several.
+    fn is_one_way(&self, at: SocketAddr, port: &GamePort) -> bool {
+        port.is_one_way() && !self.may_be_players(at, port)
+    }
+
+    /// The players of a port, where what comes to it beside messages is no part of the flood.
+    pub(super) fn adds_players_beside(&self, all: &mut Target, at: SocketAddr) {
+        let port = self.ports.get(&Socket(at)).filter(|port| !self.is_one_way(at, port));
+        port.into_iter().for_each(|port| self.adds_players(all, &port.target));
+    }
+
+    /// The players of a port or a server that is no part of the flood by itself.
+    pub(super) fn adds_players(&self, all: &mut Target, of: &Phases) {
+        of.each().for_each(|it| all.has_players_of(it, self.thresholds().repeats));
     }
 }

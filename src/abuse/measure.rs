@@ -334,9 +334,9 @@ impl<'m> TrafficMeasure<'m> {
         if forged == Forged::Yes {
             return None;
         }
-        let attackers = self.target.clients.which(false, self.repeats);
+        let attackers = self.target.clients.fast(self.repeats);
         let mut sources: Vec<_> =
-            attackers.map(|(source, client)| (Reverse(client.packets), source)).collect();
+            attackers.map(|(source, client)| (Reverse(client.requests), source)).collect();
         if sources.is_empty()
             && forged == Forged::No
             && self.target.sources.count_all() <= NAMED as u64
@@ -427,7 +427,7 @@ impl<'m> TrafficMeasure<'m> {
     fn over_of_source(&self, at: usize) -> f64 {
         let clients = &self.target.clients;
         let [over, all] = self.target.sources.sum(|address, source| {
-            match clients.is_legitimate(address, self.repeats) {
+            match clients.is_slow(address, self.repeats) {
                 true => [0; 2],
                 false => [source.limits.over[at].into(), source.packets.into()],
             }

@@ -532,7 +532,7 @@ fn shows(
     let first = is_new.then(|| asking.take()).into_iter().flatten();
     for packet in first.chain([*packet]) {
         let client = clients.see(&packet, room.window, &mut room.packets);
-        if client.is_some_and(|client| client.is_legitimate(room.repeats)) {
+        if client.is_some_and(|client| client.is_slow(room.repeats)) {
             timeline.proves(packet.time);
             proves(packet.time);
         }

@@ -27,6 +27,8 @@ pub(super) struct SampledPacket {
     pub(super) has_challenge: bool,
     /// It asks for what takes more work to answer.
     pub(super) is_costly: bool,
+    /// It asks for nothing, and is the game's if its source plays.
+    pub(super) may_play: bool,
     /// The limits of a network that would have dropped it, a bit each.
     pub(super) over_network: u8,
     held: u8,
@@ -49,6 +51,7 @@ impl SampledPacket {
             identification: headers.identification,
             has_challenge,
             is_costly: false,
+            may_play: false,
             over_network: 0,
             held: held as u8,
             head,
@@ -150,6 +153,7 @@ impl SampledPacket {
             identification: None,
             has_challenge: false,
             is_costly: false,
+            may_play: false,
             over_network: 0,
             held: 0,
             head: [0; HEAD],

@@ -222,8 +222,7 @@ impl Abuse {
     /// Whether a sender is a client of the server that it asks, as far as it sent the packets that bear its address.
     fn is_client(&self, key: &SenderKey) -> bool {
         let server = self.servers.get(&Socket(key.to));
-        server
-            .is_some_and(|it| it.current.clients.is_legitimate(key.from, self.thresholds().repeats))
+        server.is_some_and(|it| it.current.clients.is_slow(key.from, self.thresholds().repeats))
     }
 }
 

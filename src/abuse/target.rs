@@ -370,7 +370,7 @@ impl Target {
         self.protocol = self.protocol.or(server.protocol);
         let Target { sources, clients, .. } = self;
         clients.add_some(&server.clients, |source, client| {
-            let most = client.packets.max(repeats.into());
+            let most = client.requests.max(repeats.into());
             let floods = |it: &mut TrafficSource| {
                 u64::from(it.packets) > most && it.is_as_far(client.hop_limit)
             };

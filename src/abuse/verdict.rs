@@ -63,7 +63,7 @@ impl SourcesOf {
         let Target { sources, clients, .. } = target;
         let count = sources.count_all();
         let (single, _) = sources.with(|_, source| source.packets == 1);
-        let is_named = |address: IpAddr| !clients.is_legitimate(address, repeats);
+        let is_named = |address: IpAddr| !clients.is_slow(address, repeats);
         let (mut top, top_error) = sources.top(usize::MAX);
         // What is not more than the error may be nothing.
         top.retain(|(address, packets)| *packets > top_error && is_named(*address));
@@ -96,9 +96,9 @@ impl Legitimate {
     /// `repeats`: how often a client may ask.
     fn of(clients: &Clients, repeats: u32) -> Legitimate {
         let mut legitimate = Legitimate { clients: 0, packets: 0, proofs: [0; 4] };
-        for (_, client) in clients.which(true, repeats) {
+        for client in clients.legitimate(repeats) {
             legitimate.clients += 1;
-            legitimate.packets += client.packets;
+            legitimate.packets += client.legitimate(repeats);
             let order = [Proof::Challenge, Proof::Split, Proof::WentOn, Proof::Plays];
             let at = order.iter().position(|proof| *proof == client.proof);
             legitimate.proofs[at.unwrap_or(0)] += 1;
@@ -255,7 +255,6 @@ impl Abuse {
         let attacks = alone.into_iter().filter_map(|(Socket(at), port)| {
             let mut all = port.target.of_attack(&self.room).into_owned();
             let (server, master) = (self.servers.get(&Socket(*at)), self.masters.get(&Socket(*at)));
-            let repeats = self.thresholds().repeats;
             // Requests beside it are of the same attack, and so are joins.
             let is_joined = |it: &&Phases| self.is_master_flooded(it);
             for (target, is_flooded) in
@@ -263,9 +262,7 @@ impl Abuse {
             {
                 match target {
                     Some(target) if is_flooded => all.add(&target.of_attack(&self.room)),
-                    Some(target) => {
-                        target.each().for_each(|it| all.has_players_of(it, repeats));
-                    }
+                    Some(target) => self.adds_players(&mut all, target),
                     None => {}
                 }
             }
@@ -301,11 +298,10 @@ impl Abuse {
         let across = victims_of(through.map(|(at, target, _)| (*at, &**target)));
         let means: Set<SocketAddr> = across.iter().flat_map(|it| it.servers.clone()).collect();
         let alone = ruled.into_iter().filter(|(at, ..)| !means.contains(at));
-        let repeats = self.thresholds().repeats;
         let alone = alone.filter_map(|(at, target, (kind, also))| {
             let mut all = target.into_owned();
-            let ports = self.ports.get(&Socket(at)).into_iter().flat_map(|it| it.target.each());
-            ports.for_each(|it| all.has_players_of(it, repeats));
+            let port = self.ports.get(&Socket(at));
+            port.into_iter().for_each(|port| self.adds_players(&mut all, &port.target));
             self.attack(AttackedPlace::of(kind, also, at, &all))
         });
         let across = across.iter().filter_map(|AcrossLink { at, target, .. }| {
@@ -379,8 +375,9 @@ impl Abuse {
 
     /// Requests to a server from sources that are not known to be clients.
     fn unproven(&self, target: &Phases) -> u64 {
-        let clients = target.current.clients.which(true, self.thresholds().repeats);
-        let theirs: u64 = clients.map(|(_, client)| client.packets).sum();
+        let repeats = self.thresholds().repeats;
+        let clients = target.current.clients.legitimate(repeats);
+        let theirs: u64 = clients.map(|client| client.legitimate(repeats)).sum();
         target.packets()[0].saturating_sub(theirs)
     }
 
@@ -477,6 +474,7 @@ impl Abuse {
             }
             let mut target = Target::default();
             each().for_each(|other| target.add(other));
+            hosts.iter().for_each(|host| self.adds_players_beside(&mut target, *host));
             let network = lengths[usize::from(at.is_ipv6())];
             Some(Carpet { network, at, targets: Vec::from_iter(hosts), target })
         });
@@ -570,8 +568,8 @@ impl Abuse {
         let repeats = self.thresholds().repeats;
         let others = self.servers.iter();
         let others = others.filter(|(Socket(it), _)| it.ip() == at.ip() && it.port() != at.port());
-        let clients = others.flat_map(|(_, target)| target.current.clients.which(true, repeats));
-        clients.map(|(_, client)| client.packets).sum()
+        let clients = others.flat_map(|(_, target)| target.current.clients.legitimate(repeats));
+        clients.map(|client| client.legitimate(repeats)).sum()
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use captures::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::attacks::{attacks_of, number};
 use crate::support::gamewire;
@@ -39,12 +39,17 @@ impl Scene {
 
     /// Thirty packets a second of a player, and twenty of the server, for so many seconds.
     fn plays(&mut self, seconds: u64, client: &str, ttl: u8) {
+        self.plays_at(seconds, [client, SERVER], ttl);
+    }
+
+    /// The same at another server.
+    fn plays_at(&mut self, seconds: u64, [client, server]: [&str; 2], ttl: u8) {
         for nth in 0..30 * seconds {
             let bytes = [&nth.to_le_bytes()[..], &[5; 40]].concat();
-            self.say(nth * 33_333, [client, SERVER], &bytes, ttl);
+            self.say(nth * 33_333, [client, server], &bytes, ttl);
         }
         for nth in 0..20 * seconds {
-            self.say(nth * 50_000 + 17, [SERVER, client], &[6; 120], 64);
+            self.say(nth * 50_000 + 17, [server, client], &[6; 120], 64);
         }
     }
 
@@ -127,6 +132,106 @@ fn servers_that_return_the_challenges_of_their_master_do_not_flood_it() {
         scene.say(at + 30_000, [&server, master], info.as_bytes(), 110);
     }
     scene.has_no_attack();
+}
+
+/// The code that each returns is correct for the challenge, unknown, or wrong.
+#[test]
+fn servers_that_answer_the_challenges_of_a_text_master_do_not_flood_it() {
+    let master = "208.64.200.65:27900";
+    for (game, code, are_real) in
+        [("ut", "3JOdDFU5", true), ("rune", "3JOdDFU5", true), ("ut", "AAAAAAAA", false)]
+    {
+        let mut scene = Scene::new();
+        for nth in 0..10_000_u32 {
+            let (server, at) = (anyone(nth), u64::from(nth) * 800);
+            let beat = format!(r"\heartbeat\7778\gamename\{game}\");
+            scene.say(at, [&server, master], beat.as_bytes(), 100 + (nth % 20) as u8);
+            scene.say(at + 50, [master, &server], br"\basic\\secure\XDWAOR", 64);
+            let code = format!(r"\heartbeat\7778\gamename\{game}\validate\{code}\final\");
+            let is_late = 30_000 + u64::from(nth % 7);
+            scene.say(at + is_late, [&server, master], code.as_bytes(), 100 + (nth % 20) as u8);
+        }
+        match are_real {
+            true => scene.has_no_attack(),
+            false => {
+                let attack = only(scene.attacks());
+                assert_eq!(
+                    (&attack["seat"], &attack["legitimate"]["clients"]),
+                    (&json!("flooded_master"), &json!(0))
+                );
+                // The master challenged them all.
+                assert_eq!(attack["responses"]["packets"], 10_000, "{attack:#}");
+            }
+        }
+    }
+}
+
+/// As each client of a game does, from another port: their packets of the game are no requests.
+#[test]
+fn players_who_also_ask_are_players() {
+    let real_attacker = "45.81.232.9:5000";
+    for is_real in [false, true] {
+        let mut scene = Scene::new();
+        for nth in 0..20_u32 {
+            scene.plays(20, &player(nth), 110);
+            let browser = format!("91.{nth}.7.9:{}", 50_000 + nth);
+            scene.asks(700_000 * u64::from(nth), &browser, SERVER, [1, 2, 3, nth as u8], 110);
+        }
+        scene.asks(2_000_000, real_attacker, SERVER, [7; 4], 110);
+        let challenged = [INFO, &[7; 4]].concat();
+        match is_real {
+            true => scene.flood(
+                |_| real_attacker.to_owned(),
+                |_| SERVER.to_owned(),
+                &challenged,
+                |_| 110,
+            ),
+            false => scene.flood(anyone, |_| SERVER.to_owned(), INFO, |_| 110),
+        }
+        let attack = only(scene.attacks());
+        let real = &attack["legitimate"];
+        let others = u64::from(!is_real);
+        assert_eq!(real["clients"], 20 + others, "{attack:#}");
+        // Without the first ones, before it was known that they play.
+        assert!(number(&real["packets"]) > 0.95 * 20.0 * 602.0, "{attack:#}");
+        let evidence = attack["evidence"].to_string();
+        assert_eq!(evidence.contains("1 source with more than 20 requests"), is_real, "{evidence}");
+        assert_eq!(evidence.contains("more than 20 requests"), is_real, "{evidence}");
+        let sources =
+            attack["filters"].as_array().unwrap().iter().find(|it| it["kind"] == "sources");
+        let text = sources.map(|it| it["text"].to_string()).unwrap_or_default();
+        assert_eq!(text.contains("one of 1 real address"), is_real, "{attack:#}");
+        assert!(
+            attack["filters"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|it| number(&it["collateral"]) <= 0.05)
+        );
+    }
+}
+
+/// All come as far: what drops the flood by its hop limit drops them.
+#[test]
+fn players_at_several_ports_are_of_all_of_them() {
+    for (bytes, asks) in [(INFO, true), (INFO, false), (&[9; 60][..], true)] {
+        let port = |nth: u32| format!("23.17.34.51:{}", 27_015 + nth % 5);
+        let mut scene = Scene::new();
+        for nth in 0..20_u32 {
+            scene.plays_at(20, [&player(nth), &port(nth)], 52);
+            if asks || nth < 5 {
+                let browser = format!("91.{nth}.7.9:{}", 50_000 + nth);
+                scene.asks(90_000 * u64::from(nth), &browser, &port(nth), [1, 2, 3, nth as u8], 52);
+            }
+        }
+        scene.flood(anyone, port, bytes, |_| 52);
+        let attack = only(scene.attacks());
+        assert_eq!(attack["targets"].as_array().map(Vec::len), Some(5));
+        assert_eq!(attack["legitimate"]["clients"], 20, "{attack:#}");
+        assert!(number(&attack["legitimate"]["packets"]) > 0.95 * 20.0 * 601.0, "{attack:#}");
+        let best = &attack["filters"][0];
+        assert!(best.is_null() || number(&best["collateral"]) <= 0.05, "{best:#}");
+    }
 }
 
 #[test]
