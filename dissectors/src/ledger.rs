@@ -507,12 +507,12 @@ impl Ledger {
         self.rule(rule, is_new, basis, Role::Master, detail);
     }
 
-    /// The results for everything, together with the load on servers. `begin`: of the capture; `is_heard`: packets of
+    /// The results for everything, together with the load on servers. `begin`, `end`: of the capture; `is_heard`: packets of
     /// this server were recorded; with port 0, of this host.
     pub fn review(
         mut self,
         loads: Loads,
-        begin: Time,
+        [begin, end]: [Time; 2],
         is_heard: impl Fn(SocketAddr) -> bool,
     ) -> Review {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
@@ -543,7 +543,7 @@ impl Ledger {
         let has_requests = loads.has_requests();
         let is_recorded = |address| has_requests || is_heard(SocketAddr::new(address, 0));
         self.full |= victims.review(&self.settings, is_recorded, &mut breaches, &mut kept);
-        let left_out = loads.review(&known, is_heard, &mut breaches, &mut kept);
+        let left_out = loads.review([begin, end], &known, is_heard, &mut breaches, &mut kept);
         let basis = self.latest.filter(|_| self.full).or(left_out);
         breaches.extend(basis.map(|basis| {
             let basis = Basis { flow: 0, ..basis };

@@ -67,7 +67,7 @@ impl Abuse {
             return None;
         }
         let each = || targets.iter().flat_map(|at| self.one_way_to(*at));
-        if self.most_together(each()) < self.thresholds().flood() {
+        if self.most_together(each()) < self.flood().packets {
             return None;
         }
         let mut all = Target::default();
@@ -81,7 +81,7 @@ impl Abuse {
     pub(super) fn most_together<'t>(&self, targets: impl Iterator<Item = &'t Target>) -> u64 {
         let mut timeline = Timeline::default();
         targets.for_each(|target| timeline.add(&target.timeline));
-        timeline.most_unproven_within(self.room.flood_seconds)
+        timeline.most_unproven_within(self.flood_seconds())
     }
 
     /// What comes to a port, and may be a part of a flood of several: requests, unless not all clients are known, and

@@ -112,7 +112,7 @@ impl<'m> TrafficMeasure<'m> {
             packets: attack.len() as f64 * weight,
             attack,
             clients,
-            seconds: seconds.max(1.0),
+            seconds,
             repeats,
             is_carpet,
             network: abuse.setting.networks[usize::from(is_v6)],

@@ -9,6 +9,7 @@ mod attack_kind;
 mod busiest;
 mod clients;
 mod filters;
+mod flood;
 mod forged;
 mod game_ports;
 mod hosts;
@@ -120,6 +121,8 @@ pub struct Abuse {
     read: u64,
     /// When the capture began.
     began: Option<Time>,
+    /// When it began and ended, once that is known.
+    span: Option<[Time; 2]>,
 }
 
 impl Abuse {
@@ -150,6 +153,7 @@ impl Abuse {
             omitted: Omitted::default(),
             read: 0,
             began: None,
+            span: None,
         }
     }
 
@@ -189,6 +193,11 @@ impl Abuse {
         let clients = targets.any(|target| target.current.clients.is_cut);
         let servers = self.omitted.servers || self.loads.is_cut();
         Omitted { clients, servers, ..self.omitted }
+    }
+
+    /// The capture has this beginning and this end.
+    pub fn spans(&mut self, span: Option<[Time; 2]>) {
+        self.span = span;
     }
 
     /// The next event of the capture.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Abuse, SECOND};
+use super::Abuse;
 
 /// What was looked at for attacks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,8 +16,10 @@ pub struct SeenTraffic {
     pub innocent: Option<&'static str>,
     /// The rate that makes a flood, in packets per second.
     pub threshold: f64,
-    /// The window of a flood, in seconds.
+    /// The window of a flood, in seconds; of a shorter capture, its length.
     pub seconds: f64,
+    /// This is the rate of a flood, in too short a capture to tell.
+    pub is_too_short: bool,
     /// Packets toward this game server are a flood, or of players: nothing that it sends was recorded.
     pub one_way: Option<SocketAddr>,
     /// Responses to this address are an attack, or asked for: no request was recorded.
@@ -43,21 +45,22 @@ impl Abuse {
         });
         let rates = servers.chain(ports).chain(masters).chain(victims);
         let highest = rates.max_by_key(|(most, at, _)| (*most, Reverse(*at)));
-        let seconds = self.thresholds().flood_window as f64 / SECOND as f64;
+        let flood = self.flood();
         let one_way = self.ports.iter().filter(|(_, port)| self.is_as_much(port));
         let one_way = one_way.filter(|(at, port)| self.may_be_players(at.0, port));
         let one_way = one_way.map(|(at, _)| at.0).min();
         let clients = self.victims.iter().filter(|(_, victim)| self.gets_many(victim));
         let clients = clients.filter(|(_, victim)| self.may_have_asked(victim));
-        let is_flood = |most: &u64| *most >= self.thresholds().flood() && one_way.is_none();
+        let is_flood = |most: &u64| *most >= flood.packets && one_way.is_none();
         SeenTraffic {
             one_way_client: clients.map(|(address, _)| *address).min(),
             one_way,
             packets: self.read,
             innocent: highest.filter(|(most, ..)| is_flood(most)).and_then(|(.., why)| why),
-            highest: highest.map(|(most, at, _)| (at, most as f64 / seconds)),
+            highest: highest.map(|(most, at, _)| (at, flood.rate_of(most))),
+            is_too_short: highest.is_some_and(|(most, ..)| flood.is_too_short_for(most)),
             threshold: self.thresholds().flood_rate.into(),
-            seconds,
+            seconds: flood.seconds(),
         }
     }
 }

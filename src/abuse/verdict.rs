@@ -8,19 +8,18 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
 use dissectors::kit::{AbuseThresholds, Role, Set, Socket, Time};
-use dissectors::ledger::{Ledger, may_be_answers, may_be_players};
+use dissectors::ledger::{Ledger, may_be_answers};
 
+use super::Abuse;
 use super::across::{AcrossLink, victims_of};
 use super::attack_kind::{AttackKind, kind_of};
 use super::clients::{Clients, Proof};
 use super::filters::FirewallFilter;
 use super::forged::{Forged, ForgeryInput, forged_requests};
-use super::game_ports::GamePort;
 use super::measure::{AttackTarget, TrafficMeasure, is_harmless};
 use super::phases::Phases;
 use super::sources::network;
 use super::target::{Target, share};
-use super::{Abuse, SECOND};
 
 /// Maximum number of sources and networks that are named.
 const NAMED: usize = 5;
@@ -355,7 +354,7 @@ impl Abuse {
     fn ruled(&self) -> [Set<SocketAddr>; 2] {
         let mut ruled = [Set::default(), Set::default()];
         for breach in Ledger::new(self.setting.ledger_settings)
-            .review(self.loads.clone(), Time(0), |_| true)
+            .review(self.loads.clone(), self.span.unwrap_or([Time(0), Time(i64::MAX)]), |_| true)
             .breaches
         {
             let (code, seen) = (breach.rule.code, breach.basis.seen);
@@ -381,50 +380,10 @@ impl Abuse {
         target.packets()[0].saturating_sub(theirs)
     }
 
-    /// Whether packets of any content flood a game server's port.
-    pub(super) fn is_flooded(&self, at: SocketAddr, port: &GamePort) -> bool {
-        self.is_as_much(port) && !self.may_be_players(at, port)
-    }
-
-    /// Whether so many packets are a flood, if they are not players'.
-    pub(super) fn is_as_much(&self, port: &GamePort) -> bool {
-        self.most_of_flood(&port.target) >= self.thresholds().flood() && port.is_one_way()
-    }
-
-    /// Whether the packets toward a game server's port may be players', because nothing that it sends was recorded.
-    pub(super) fn may_be_players(&self, at: SocketAddr, port: &GamePort) -> bool {
-        let sends = |target: &Phases| target.packets()[1] > 0;
-        if self.servers.get(&Socket(at)).is_some_and(sends)
-            || sends(&port.target)
-            || port.has_players()
-        {
-            return false;
-        }
-        let seconds = self.thresholds().flood_window as f64 / SECOND as f64;
-        let rate = self.most_of_flood(&port.target) as f64 / seconds;
-        may_be_players(port.target.kinds(), rate, port.target.sources().count_all())
-    }
-
     /// Whether a flood consists of packets known to crash servers, for the most part.
     fn is_of_crashes(&self, at: SocketAddr, packets: u64) -> bool {
         let crashes = self.crashed.get(&at).map_or(0, |target| target.packets[0]);
         crashes.saturating_mul(2) > packets
-    }
-
-    /// Whether joins and heartbeats flood a master: servers that return its challenges are its clients.
-    fn is_master_flooded(&self, target: &Phases) -> bool {
-        let most = target.most_unproven_within(self.room.flood_seconds);
-        most >= self.thresholds().flood() && !target.current.clients.is_cut
-    }
-
-    /// The most packets to a server or a master within the window of a flood.
-    pub(super) fn most_of_flood(&self, target: &Phases) -> u64 {
-        target.most_within(self.room.flood_seconds)
-    }
-
-    /// The same for an address that gets responses.
-    pub(super) fn most_of_victim(&self, target: &Target) -> u64 {
-        target.timeline.most_within(self.room.flood_seconds)
     }
 
     /// Whether an address got many responses. Those of other services must make a flood, because
@@ -432,7 +391,7 @@ impl Abuse {
     fn is_victim(&self, target: &Target) -> bool {
         let is_ours = self.gets_many(target) && !self.may_have_asked(target);
         let is_of_others = !target.others.is_empty() || !self.may_have_asked(target);
-        is_ours || is_of_others && self.most_of_victim(target) >= self.thresholds().flood()
+        is_ours || is_of_others && self.most_of_victim(target) >= self.flood().packets
     }
 
     /// Whether an address got many responses of game servers.
@@ -469,7 +428,7 @@ impl Abuse {
             let all = self.most_together(each());
             let largest = each().map(|it| self.most_together(iter::once(it))).max().unwrap_or(0);
             // One flooded host among others that are not is a target by itself.
-            if all < self.thresholds().flood() || largest.saturating_mul(4) > all {
+            if all < self.flood().packets || largest.saturating_mul(4) > all {
                 return None;
             }
             let mut target = Target::default();
@@ -492,7 +451,7 @@ impl Abuse {
         }
         let span = [pulses.first()?[0], pulses.last()?[1]];
         let seconds: f64 = pulses.iter().map(|[begin, end]| end.since(*begin) as f64 / 1e9).sum();
-        let seconds = seconds.max(1.0);
+        let seconds = seconds.max(self.flood().seconds().min(1.0));
         pulses.truncate(PULSES);
         let has_clients =
             !is_across && !matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt);

@@ -21,7 +21,7 @@ impl Checker {
         let requests = &self.traffic.requests;
         let is_heard =
             |server: SocketAddr| requests.is_heard(server) || read.heard.contains(server.ip());
-        let review = ledger.review(loads, read.begin(), is_heard);
+        let review = ledger.review(loads, [read.begin(), read.end()], is_heard);
         for KeptRule { rule, server, times } in review.kept {
             // Shown by several hosts together, or by requests to one server.
             if let Some(server) = server.filter(|_| rule.requires_response) {

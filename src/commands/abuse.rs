@@ -183,6 +183,7 @@ impl Consumer for AbuseConsumer<'_> {
 impl AbuseConsumer<'_> {
     fn write(&mut self, read: &Totals) -> io::Result<()> {
         self.has_traffic |= !self.abuse.is_empty();
+        self.abuse.spans(read.span);
         let attacks = self.abuse.attacks();
         self.rates = attacks.iter().map(rate).collect();
         if let Some(reports) = &mut self.reports {

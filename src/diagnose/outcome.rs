@@ -29,7 +29,7 @@ impl Diagnosis {
         self.unread_datagram();
         self.count_orphans();
         self.across_flows(read);
-        let (attacks, omitted) = self.attacks();
+        let (attacks, omitted) = self.attacks(read);
         self.other_traffic(read);
         let (clients, givers) = self.other_parties(read, self.wanted.is_some());
         self.one_side_of_nat();
@@ -74,8 +74,9 @@ impl Diagnosis {
     }
 
     /// The attacks, which also count against the attacked servers, and what was left out of them.
-    fn attacks(&mut self) -> (Vec<Attack>, Omitted) {
-        let Some(abuse) = self.abuse.take() else { return Default::default() };
+    fn attacks(&mut self, read: &Totals) -> (Vec<Attack>, Omitted) {
+        let Some(mut abuse) = self.abuse.take() else { return Default::default() };
+        abuse.spans(read.span);
         let (attacks, game_ports) = (abuse.attacks(), self.owners_of_game_ports());
         for attack in &attacks {
             let cause = match (attack.kind, attack.also) {

@@ -62,16 +62,30 @@ impl AbuseReport<'_> {
 
     /// That there is no attack, and of how much this is said.
     fn no_attack(&self) -> String {
-        let SeenTraffic { packets, highest, innocent, threshold, seconds, one_way, one_way_client } =
-            self.seen;
+        let SeenTraffic {
+            packets,
+            highest,
+            innocent,
+            threshold,
+            seconds,
+            is_too_short,
+            one_way,
+            one_way_client,
+        } = self.seen;
         let share = percent(packets as f64 / self.packets.max(1) as f64);
         let read = grouped(packets);
         let all = counted(self.packets, "packet");
         let highest = highest.map_or(String::new(), |(target, rate)| {
+            let seconds = (seconds * 1e3).round() / 1e3;
+            let (rate, threshold) = (grouped(rate.round() as u64), grouped(threshold as u64));
+            if is_too_short {
+                return format!(
+                    "; {rate}/s over {seconds} s toward {target} may be a flood, which begins at {threshold}/s: the \
+                     capture is too short to tell"
+                );
+            }
             format!(
-                "; the highest rate is {}/s over {seconds} s toward {target}, a flood begins at {}/s",
-                grouped(rate.round() as u64),
-                grouped(threshold as u64),
+                "; the highest rate is {rate}/s over {seconds} s toward {target}, a flood begins at {threshold}/s"
             )
         });
         let innocent = innocent.map_or(String::new(), |why| format!(", {why}"));
@@ -174,6 +188,7 @@ impl AbuseReport<'_> {
             share_read: self.seen.packets as f64 / self.packets.max(1) as f64,
             highest: self.seen.highest.map(|(target, rate)| HighestRate { target, rate }),
             threshold: self.seen.threshold,
+            too_short: self.seen.is_too_short,
         };
         let capture =
             CaptureJson { capture: self.capture, attacks, seen, cut: !self.omitted.is_nothing() };
@@ -190,6 +205,8 @@ struct SeenJson {
     share_read: f64,
     highest: Option<HighestRate>,
     threshold: f64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    too_short: bool,
 }
 
 #[derive(Serialize)]

@@ -104,7 +104,7 @@ pub use rounds::Rounds;
 pub use rule::{CODES, Cite, Code, Group, NeededEvidence, Role, Rule, Severity};
 pub use rule_counts::{Counts, RuleCounts};
 pub use rule_results::RuleResults;
-pub use settings::{AbuseThresholds, Budget, Secret, Settings};
+pub use settings::{AbuseThresholds, Budget, FloodLimit, Secret, Settings};
 pub use severities::Severities;
 pub use sink::{Blind, Leaf, Sink, Unchecked};
 pub use time::{Clock, Time};

@@ -71,6 +71,47 @@ impl AbuseThresholds {
         let window = u128::from(self.flood_window.unsigned_abs());
         (u128::from(self.flood_rate) * window / 1_000_000_000).max(1) as u64
     }
+
+    /// What makes a flood in a capture of this length: one that is shorter than the window shows the rate over what there
+    /// is, and what would be one in a second is one in any part of it.
+    pub fn flood_of(&self, length: i64) -> FloodLimit {
+        let window = self.flood_window.min(length.max(FloodLimit::SHORTEST));
+        let least = AbuseThresholds {
+            flood_window: window.max(self.flood_window.min(1_000_000_000)),
+            ..*self
+        };
+        FloodLimit { packets: least.flood(), window, rate: self.flood_rate }
+    }
+}
+
+/// What makes a flood in a capture.
+#[derive(Clone, Copy, Debug)]
+pub struct FloodLimit {
+    /// The minimum number of packets within the window.
+    pub packets: u64,
+    /// The window in nanoseconds.
+    pub window: i64,
+    rate: u32,
+}
+
+impl FloodLimit {
+    /// The length of a capture whose packets have one time.
+    const SHORTEST: i64 = 1_000_000;
+
+    /// The window in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.window as f64 / 1e9
+    }
+
+    /// So many packets within the window, per second.
+    pub fn rate_of(&self, packets: u64) -> f64 {
+        packets as f64 / self.seconds()
+    }
+
+    /// Whether so many packets have the rate of a flood, and are too few to be one: the capture is too short to tell.
+    pub fn is_too_short_for(&self, packets: u64) -> bool {
+        packets < self.packets && self.rate_of(packets) >= self.rate.into()
+    }
 }
 
 impl Default for AbuseThresholds {

@@ -30,6 +30,10 @@ const PLAYERS: u64 = 256;
 const RATE_EACH: f64 = 150.0;
 const FEWEST_EACH: u64 = 20;
 
+/// The time in which it sends so many, and the fewest in any.
+const WHILE: i64 = 5_000_000_000;
+const FEWEST: u64 = 3;
+
 /// How packets outside of a connection begin.
 const CONNECTIONLESS: [u8; 4] = [0xFF; 4];
 const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
@@ -84,16 +88,19 @@ fn counts<'k>(kinds: impl Iterator<Item = (&'k str, u64)>) -> [u64; 2] {
 }
 
 /// Whether players may send this much to a server of which nothing was recorded: what goes both ways cannot be seen
-/// then. `kinds`: the packets, by [`packet_name`]; `rate`: the highest, per second; `sources`: how many send them.
+/// then. `kinds`: the packets, by [`packet_name`]; `rate`: the highest, per second, and the window in which it was measured;
+/// `sources`: how many send them.
 pub fn may_be_players<'k>(
     kinds: impl Iterator<Item = (&'k str, u64)>,
-    rate: f64,
+    (rate, window): (f64, i64),
     sources: u64,
 ) -> bool {
+    let part = window.clamp(0, WHILE).unsigned_abs();
+    let fewest = (FEWEST_EACH * part / WHILE.unsigned_abs()).max(FEWEST);
     let [others, all] = counts(kinds);
     sources <= PLAYERS
         && 10 * others >= 9 * all
-        && all >= FEWEST_EACH * sources
+        && all >= fewest * sources
         && rate <= RATE_EACH * sources as f64
 }
 
@@ -263,14 +270,19 @@ mod tests {
 
     #[test]
     fn what_few_send_steadily_may_be_of_players() {
-        let may_be =
-            |packets, rate, sources| may_be_players([(OTHER, packets)].into_iter(), rate, sources);
+        let may_be = |packets, rate, sources| {
+            may_be_players([(OTHER, packets)].into_iter(), (rate, WHILE), sources)
+        };
         assert!(may_be(6_000, 1_800.0, 60));
         assert!(!may_be(6_000, 1_800.0, 6_000), "one packet each");
         assert!(!may_be(600_000, 1_800.0, 600), "too many");
         assert!(!may_be(60_000, 18_000.0, 60), "too fast");
         let asking = [(OTHER, 100), ("qconnect packet", 100)].into_iter();
-        assert!(!may_be_players(asking, 100.0, 4));
+        assert!(!may_be_players(asking, (100.0, WHILE), 4));
+        // In half a second.
+        let short =
+            |packets| may_be_players([(OTHER, packets)].into_iter(), (2_000.0, WHILE / 10), 64);
+        assert!(short(1_000) && !short(128));
     }
 
     #[test]

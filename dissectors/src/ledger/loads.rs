@@ -16,7 +16,7 @@ use super::sources::tenths;
 use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, listed};
 use crate::abuse_rules::{SEC005, SEC006};
 use crate::kit::{
-    AbuseThresholds, Evidence, Map, Payload, Role, Rule, SeenMessage, Set, Socket, Time,
+    AbuseThresholds, Evidence, FloodLimit, Map, Payload, Role, Rule, SeenMessage, Set, Socket, Time,
 };
 
 /// Groups of hosts: all traffic between two hosts belongs to one group.
@@ -43,6 +43,8 @@ pub struct Loads {
     most: usize,
     abuse: AbuseThresholds,
     settings: LoadTerms,
+    /// The length of the capture, once that is known.
+    length: i64,
 }
 
 /// The servers that the hosts of a group send requests to.
@@ -86,7 +88,7 @@ impl Loads {
             repeats: abuse.repeats,
         };
         let (groups, more) = (std::array::from_fn(group), Vec::new());
-        Loads { groups, more, most: most.min(SERVERS), abuse, settings }
+        Loads { groups, more, most: most.min(SERVERS), abuse, settings, length: i64::MAX }
     }
 
     /// A request to a server. `group`: that of the two hosts.
@@ -202,16 +204,18 @@ impl Loads {
         self.groups.iter().chain(&self.more).any(|group| group.left_out.is_some())
     }
 
-    /// The results. `known`: other servers than those that get requests, as [`listed`]; `is_heard`: packets of
+    /// The results. `span`: of the capture; `known`: other servers than those that get requests, as [`listed`]; `is_heard`: packets of
     /// this server were recorded. Returns the first packet that was left out, if any.
     pub(super) fn review(
         mut self,
+        [begin, end]: [Time; 2],
         known: &Set<u64>,
         is_heard: impl Fn(SocketAddr) -> bool,
         breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) -> Option<Basis> {
         let settings = self.settings;
+        self.length = end.since(begin);
         let mut requests: Map<Socket, u64> = Map::default();
         for (server, load) in self.groups.iter().chain(&self.more).flat_map(|group| &group.servers)
         {
@@ -278,8 +282,10 @@ impl Loads {
             }
         };
         // A crowd that returns its challenges is no attack, however large it is.
-        let is_attack = load.rate.most_unproven() >= self.abuse.flood();
-        check(&SEC006, is_attack.then_some(FLOODED), basis, Role::Client, flooded);
+        let is_attack = load.rate.most_unproven() >= self.floods_at().packets;
+        if flooded.is_some() || !self.floods_at().is_too_short_for(load.rate.most()) {
+            check(&SEC006, is_attack.then_some(FLOODED), basis, Role::Client, flooded);
+        }
         let seen = SeenMessage { mark, from: to, to: from };
         // Without some of the sources, it is unknown how many never continue.
         if is_asked && (reflected.is_some() || !load.sources.is_cut) {
@@ -307,16 +313,16 @@ impl Loads {
         &self.settings
     }
 
-    /// The number of packets within the window from which on they are a flood.
-    pub(super) fn floods_at(&self) -> u64 {
-        self.abuse.flood()
+    /// What makes a flood in this capture.
+    pub(super) fn floods_at(&self) -> FloodLimit {
+        self.abuse.flood_of(self.length)
     }
 
     /// Packets a second and the seconds of the window, if they are too many.
     pub(super) fn rate_of_flood(&self, rate: &mut Rate) -> Option<[f64; 2]> {
-        let most = rate.most();
-        let seconds = (self.abuse.flood_window / 1_000_000).max(1) as f64 / 1e3;
-        (most >= self.abuse.flood()).then(|| [(most as f64 / seconds).round(), seconds])
+        let (most, flood) = (rate.most(), self.floods_at());
+        let seconds = (flood.window / 1_000_000).max(1) as f64 / 1e3;
+        (most >= flood.packets).then(|| [flood.rate_of(most).round(), seconds])
     }
 
     /// The text of a finding, if a server was misused against others.

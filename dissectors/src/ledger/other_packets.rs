@@ -114,8 +114,9 @@ impl PortLoad {
         }
     }
 
-    /// Whether players may send it this much, if nothing that it sends was recorded; the rate is per second.
-    pub(super) fn may_be_players(&self, rate: f64) -> bool {
+    /// Whether players may send it this much, if nothing that it sends was recorded; the rate is per second,
+    /// measured in this window.
+    pub(super) fn may_be_players(&self, rate: (f64, i64)) -> bool {
         let kinds = self.kinds.iter().map(|(name, times)| (name.0, *times));
         may_be_players(kinds, rate, self.sources.estimate(self.sources.len()))
     }

@@ -92,7 +92,7 @@ impl Loads {
     ) -> bool {
         let asked = servers.iter_mut().map(|(_, load)| load.rate.most_unproven()).sum::<u64>();
         let others = ports.values_mut().map(|port| port.rate.most()).sum::<u64>();
-        let flood = self.floods_at();
+        let flood = self.floods_at().packets;
         let is_flooded = |(_, load): &mut (Socket, DetailedLoad)| load.rate.most() >= flood;
         if asked == 0 || asked + others < flood || servers.iter_mut().any(is_flooded) {
             return false;
@@ -146,7 +146,7 @@ impl Loads {
         let detail = format!(
             "up to {rate} packets a second over {seconds} s to {target}, from {sources}: {kinds}{sent}"
         );
-        let may_be_players = load.sent == 0 && load.may_be_players(rate);
+        let may_be_players = load.sent == 0 && load.may_be_players((rate, self.floods_at().window));
         let attack = AttackOn { sources, target, suffers: Some(suffers) };
         Some(PacketFlood { server, first: load.first?, attack, detail, may_be_players })
     }

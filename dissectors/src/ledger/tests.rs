@@ -13,6 +13,9 @@ mod elsewhere;
 mod filtered;
 mod registrations;
 
+/// The capture has a minute.
+const SPAN: [Time; 2] = [Time(0), Time(60_000_000_000)];
+
 fn seen(frame: u64, from: &str, to: &str) -> Basis {
     let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
     let time = Time(frame as i64 * 1_000_000);
@@ -35,7 +38,7 @@ fn review(facts: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
             &seen(frame, from, to),
         );
     }
-    let review = ledger.review(Loads::default(), Time(0), |_| true);
+    let review = ledger.review(Loads::default(), SPAN, |_| true);
     let broken = review.breaches;
     let broken = broken.map(|it| (it.rule.code.to_string(), false, it.basis.seen.mark.frame));
     let kept = review.kept.iter().map(|it| (it.rule.code.to_string(), true, it.times));
@@ -60,7 +63,7 @@ fn a_list_is_taken_as_far_as_there_is_room() {
             ledger.cross_flow(LISTED_EVENT, (&Vec::from_iter(servers(from)), b""), &seen(1, S, C));
         }
         ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, C, queried));
-        let review = ledger.review(Loads::default(), Time(0), |_| true);
+        let review = ledger.review(Loads::default(), SPAN, |_| true);
         let mut breaches = review.breaches;
         let breach = breaches.find(|breach| breach.rule.code == GS1032.code);
         (review.kept.len(), breach.map(|breach| breach.evidence.lossy))
@@ -82,7 +85,7 @@ fn a_list_that_is_kept_in_part_proves_nothing() {
         ledger.cross_flow(LISTED_EVENT, (&Vec::from_iter(servers), b""), &seen(1, S, C));
         ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, C, "0.0.64.0:1"));
         ledger
-            .review(Loads::default(), Time(0), |_| true)
+            .review(Loads::default(), SPAN, |_| true)
             .breaches
             .next()
             .map(|breach| breach.evidence.lossy)
@@ -124,7 +127,7 @@ fn a_shared_challenge_is_proven_if_the_flow_is_complete() {
         let mut ledger = ledger(8);
         ledger.cross_flow(CrossFlowEvent::Challenged(7), (&[], b""), &seen(1, S, C));
         ledger.cross_flow(ACCEPTED, (&[], b""), &Basis { began, lossy, ..seen(2, S, D) });
-        let breaches = Vec::from_iter(ledger.review(Loads::default(), Time(0), |_| true).breaches);
+        let breaches = Vec::from_iter(ledger.review(Loads::default(), SPAN, |_| true).breaches);
         assert_eq!(breaches.len(), 1);
         breaches[0].evidence.suffices(SEC004.needs)
     };
@@ -178,7 +181,7 @@ fn listed_servers_are_remembered_up_to_a_limit() {
         ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, &client, S));
     }
     assert_eq!(ledger.lists.len(), 8);
-    assert_eq!(ledger.review(Loads::default(), Time(0), |_| true).kept[0].times, 8);
+    assert_eq!(ledger.review(Loads::default(), SPAN, |_| true).kept[0].times, 8);
 }
 
 /// When the limit is reached, new addresses are ignored and known ones still count.
@@ -195,7 +198,7 @@ fn known_items_still_count_when_the_limit_is_reached() {
         ledger
     };
     let codes = |ledger: Ledger| {
-        let breaches = Vec::from_iter(ledger.review(Loads::default(), Time(0), |_| true).breaches);
+        let breaches = Vec::from_iter(ledger.review(Loads::default(), SPAN, |_| true).breaches);
         Vec::from_iter(
             breaches.iter().map(|breach| (breach.rule.code, breach.basis.seen.mark.frame)),
         )
@@ -217,5 +220,5 @@ fn known_items_still_count_when_the_limit_is_reached() {
     assert_eq!(codes(master), [(NET011.code, 2), (ACR031.code, 3)]);
     let mut server = full(CrossFlowEvent::Joined(&VM046), m);
     server.cross_flow(CrossFlowEvent::Joined(&VM046), (&[], b""), &seen(3, S, n));
-    assert_eq!(server.review(Loads::default(), Time(0), |_| true).kept[0].times, 1);
+    assert_eq!(server.review(Loads::default(), SPAN, |_| true).kept[0].times, 1);
 }

@@ -42,7 +42,7 @@ fn reported(facts: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<Str
     for &(frame, fact, from, to) in facts {
         ledger.cross_flow(fact, (&[], b""), &seen(frame, from, to));
     }
-    let review = ledger.review(Loads::default(), Time(0), |_| true);
+    let review = ledger.review(Loads::default(), SPAN, |_| true);
     let broken = |rule: &Rule, evidence: Evidence| {
         format!("{}{}", rule.code, if evidence.suffices(rule.needs) { "" } else { "?" })
     };
@@ -235,7 +235,7 @@ fn many_unsolicited_responses_are_one_finding() {
         let CrossFlowEvent::Unasked(exchange) = response(n, 4).1 else { return };
         ledger.cross_flow(CrossFlowEvent::Unasked(exchange), (&[], b""), &seen(n, &server, C));
     }
-    let breaches = Vec::from_iter(ledger.review(Loads::default(), Time(0), |_| true).breaches);
+    let breaches = Vec::from_iter(ledger.review(Loads::default(), SPAN, |_| true).breaches);
     let mut found = breaches.iter().filter(|breach| breach.rule.code == SEC005.code);
     let detail = found.next().unwrap().detail.to_string();
     assert_eq!(
@@ -276,7 +276,7 @@ fn asked_within(most: usize, requests: impl Iterator<Item = (u32, i64)>) -> Vec<
         loads.asks(group, "A2S_INFO", &payload(&[7; 25], &client, S));
         loads.reflects(group, "A2S_INFO", 25, &payload(&[7; 100], S, &client));
     }
-    let review = ledger(1000).review(loads, Time(0), |_| true);
+    let review = ledger(1000).review(loads, SPAN, |_| true);
     let mut reported = Vec::from_iter(review.breaches.map(|it| it.detail.to_string()));
     reported.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
     reported.sort();

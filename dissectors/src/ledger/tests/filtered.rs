@@ -31,7 +31,7 @@ fn says(ledger: &mut Ledger, second: f64, server: &str, text: &str) {
 
 /// The notes, and how often the rule passed otherwise.
 fn notes(ledger: Ledger) -> (Vec<String>, u64) {
-    let (review, code) = (ledger.review(Loads::default(), Time(0), |_| true), rule("VM015").code);
+    let (review, code) = (ledger.review(Loads::default(), SPAN, |_| true), rule("VM015").code);
     let notes = review.breaches.filter(|it| it.rule.code == code);
     let notes = notes.map(|it| {
         assert!(it.is_note);

@@ -1,0 +1,66 @@
+//! When so many packets are a flood.
+
+use std::net::SocketAddr;
+
+use dissectors::kit::{FloodLimit, Socket};
+use dissectors::ledger::may_be_players;
+
+use super::Abuse;
+use super::game_ports::GamePort;
+use super::phases::Phases;
+use super::target::Target;
+
+impl Abuse {
+    /// What makes a flood in this capture.
+    pub(super) fn flood(&self) -> FloodLimit {
+        let length = self.span.map_or(i64::MAX, |[begin, end]| end.since(begin));
+        self.thresholds().flood_of(length)
+    }
+
+    /// The seconds within which packets are counted: a window that is as long as the capture has all of them.
+    pub(super) fn flood_seconds(&self) -> i64 {
+        let is_short = self.flood().window < self.thresholds().flood_window;
+        self.room.flood_seconds + i64::from(is_short)
+    }
+
+    /// Whether packets of any content flood a game server's port.
+    pub(super) fn is_flooded(&self, at: SocketAddr, port: &GamePort) -> bool {
+        self.is_as_much(port) && !self.may_be_players(at, port)
+    }
+
+    /// Whether so many packets are a flood, if they are not players'.
+    pub(super) fn is_as_much(&self, port: &GamePort) -> bool {
+        self.most_of_flood(&port.target) >= self.flood().packets && port.is_one_way()
+    }
+
+    /// Whether the packets toward a game server's port may be players', because nothing that it sends was recorded.
+    pub(super) fn may_be_players(&self, at: SocketAddr, port: &GamePort) -> bool {
+        let sends = |target: &Phases| target.packets()[1] > 0;
+        if self.servers.get(&Socket(at)).is_some_and(sends)
+            || sends(&port.target)
+            || port.has_players()
+        {
+            return false;
+        }
+        let flood = self.flood();
+        let rate = flood.rate_of(self.most_of_flood(&port.target));
+        let sources = port.target.sources().count_all();
+        may_be_players(port.target.kinds(), (rate, flood.window), sources)
+    }
+
+    /// Whether joins and heartbeats flood a master: servers that return its challenges are its clients.
+    pub(super) fn is_master_flooded(&self, target: &Phases) -> bool {
+        let most = target.most_unproven_within(self.flood_seconds());
+        most >= self.flood().packets && !target.current.clients.is_cut
+    }
+
+    /// The most packets to a server or a master within the window of a flood.
+    pub(super) fn most_of_flood(&self, target: &Phases) -> u64 {
+        target.most_within(self.flood_seconds())
+    }
+
+    /// The same for an address that gets responses.
+    pub(super) fn most_of_victim(&self, target: &Target) -> u64 {
+        target.timeline.most_within(self.flood_seconds())
+    }
+}
