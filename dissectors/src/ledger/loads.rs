@@ -159,6 +159,12 @@ impl Loads {
         }
     }
 
+    /// Whether such packets to a port are looked at: others need not be told from copies.
+    pub fn looks_at(&self, group: usize, port: SocketAddr) -> bool {
+        let group = self.groups.get(group % GROUPS);
+        group.is_some_and(|group| group.others.looks_at(port))
+    }
+
     /// A UDP packet that is no message of a supported protocol.
     pub fn other(&mut self, group: usize, payload: &Payload<'_>) {
         let settings = self.settings;

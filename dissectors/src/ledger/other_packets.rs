@@ -65,6 +65,11 @@ impl OtherPackets {
             port.gets(payload, more, settings, room)
         }
     }
+
+    /// Whether a port is looked at.
+    pub(super) fn looks_at(&self, port: SocketAddr) -> bool {
+        !self.ports.is_empty() && self.ports.contains_key(&Socket(port))
+    }
 }
 
 impl PortLoad {

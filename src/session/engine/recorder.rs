@@ -248,6 +248,13 @@ impl<F: FieldSink> Recorder<F> {
         self.needs.refusals
     }
 
+    /// Whether packets without a message to this port are looked at.
+    #[inline]
+    pub(super) fn looks_at(&self, payload: &Payload<'_>) -> bool {
+        let traffic = self.traffic.as_ref();
+        traffic.is_some_and(|traffic| traffic.loads.looks_at(sink::group_of(payload), payload.to))
+    }
+
     /// A single datagram; `id`: its protocol, identified by its bytes. Beside messages, these are counted,
     /// and not datagrams.
     #[inline]

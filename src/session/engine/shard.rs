@@ -60,6 +60,8 @@ pub(super) struct Shard {
     pub(super) recent: RecentDatagrams,
     /// Those that were passed on as single datagrams, of any protocol.
     pub(super) passed: RecentDatagrams,
+    /// Those without a message that may be of a flood.
+    others: RecentDatagrams,
     /// The hosts that it has seen.
     pub(super) heard: OtherHosts,
     /// Packets without a message.
@@ -92,6 +94,7 @@ impl Shard {
             ports: Box::default(),
             recent: RecentDatagrams::default(),
             passed: RecentDatagrams::default(),
+            others: RecentDatagrams::default(),
             heard: OtherHosts::default(),
             pairs: OtherPairs::default(),
             cut: CutPackets::default(),
@@ -182,7 +185,9 @@ impl Shard {
         };
         let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
             self.see_host(context, key.source, key.destination);
-            recorder.other_packet(&payload);
+            if !self.is_other_copy(key, datagram, &payload, recorder) {
+                recorder.other_packet(&payload);
+            }
             // A cut datagram may have been a message of a supported protocol.
             if lost {
                 let has_known_port = self.has_known_port(key);
@@ -223,6 +228,24 @@ impl Shard {
             context.pieces = joined;
         }
         true
+    }
+
+    /// Whether a packet without a message was recorded before. Only those that may be of a flood are compared.
+    #[inline]
+    fn is_other_copy<F: FieldSink>(
+        &mut self,
+        key: &FlowKey,
+        datagram: &Datagram<'_>,
+        payload: &Payload<'_>,
+        recorder: &Recorder<F>,
+    ) -> bool {
+        if payload.lost || !recorder.looks_at(payload) {
+            return false;
+        }
+        let &Payload { bytes, frame, time, .. } = payload;
+        let (hash, identification) =
+            (self.others.hash(bytes), identification(datagram.headers.ipv4));
+        self.others.is_copy(&SentDatagram { key, bytes, hash, identification, frame, time })
     }
 
     /// Whether a supported flow uses one of these ports, or one is a usual port of servers.
