@@ -377,6 +377,11 @@ mod tests {
             "interfaces at which one datagram is recorded | 8 |",
         ),
         (
+            include_str!("abuse/translated.rs"),
+            "const MOST: usize = 1 << 8;",
+            "as far as they were recorded there, too | 256 |",
+        ),
+        (
             include_str!("commands/held.rs"),
             "const NOTES: usize = 16;",
             "line of a message names | 16 |",

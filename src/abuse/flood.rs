@@ -1,6 +1,7 @@
 //! When so many packets are a flood.
 
-use std::net::SocketAddr;
+use std::cmp::Reverse;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{FloodLimit, Socket};
 use dissectors::ledger::may_be_players;
@@ -13,8 +14,22 @@ use super::target::Target;
 impl Abuse {
     /// What makes a flood in this capture.
     pub(super) fn flood(&self) -> FloodLimit {
-        let length = self.span.map_or(i64::MAX, |[begin, end]| end.since(begin));
-        self.thresholds().flood_of(length)
+        self.thresholds().flood_of(self.length())
+    }
+
+    /// The length of the capture.
+    fn length(&self) -> i64 {
+        self.span.map_or(i64::MAX, |[begin, end]| end.since(begin))
+    }
+
+    /// The host whose ports that nothing shows to be a game server's get most packets, and how many: as many a second as a
+    /// flood has, all the time.
+    pub(super) fn unknown_flood(&self) -> Option<(IpAddr, u64)> {
+        let all = self.unknown.all().into_iter();
+        let (host, packets) = all.max_by_key(|(host, packets)| (*packets, Reverse(*host)))?;
+        let windows = self.length() as f64 / self.flood().window as f64;
+        let least = self.flood().packets as f64 * windows.max(1.0);
+        (packets as f64 >= least).then_some((host, packets))
     }
 
     /// The seconds within which packets are counted: a window that is as long as the capture has all of them.

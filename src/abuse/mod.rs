@@ -24,6 +24,7 @@ mod senders;
 mod sources;
 mod target;
 mod timeline;
+mod translated;
 mod unknown_ports;
 mod verdict;
 
@@ -36,11 +37,13 @@ use dissectors::ledger::{GROUPS, LedgerSettings, Loads, asks_for_something};
 use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Datagrams, Event, Needs};
 
+use busiest::Busiest;
 use game_ports::GamePort;
 use packet::SampledPacket;
 use phases::Phases;
-use recent_exchanges::{Asking, RecentExchanges};
+use recent_exchanges::RecentExchanges;
 use target::{Target, TargetRoom, count};
+use translated::Translated;
 use unknown_ports::UnknownPorts;
 
 pub use attack_kind::{AttackKind, plural};
@@ -111,6 +114,7 @@ pub struct Abuse {
     /// Servers that got packets known to crash them.
     crashed: Map<SocketAddr, Target>,
     recent_exchanges: RecentExchanges,
+    translated: Translated,
     loads: Loads,
     most: usize,
     room: TargetRoom,
@@ -119,6 +123,8 @@ pub struct Abuse {
     omitted: Omitted,
     /// Packets of game servers, masters, and those that get responses.
     read: u64,
+    /// Packets to ports that nothing shows to be a game server's, by host.
+    unknown: Busiest,
     /// When the capture began.
     began: Option<Time>,
     /// When it began and ended, once that is known.
@@ -141,6 +147,7 @@ impl Abuse {
             victims: Map::default(),
             crashed: Map::default(),
             recent_exchanges: RecentExchanges::new(bytes / 8),
+            translated: Translated::default(),
             loads: Loads::new(
                 setting.ledger_settings.most.saturating_mul(GROUPS),
                 setting.ledger_settings.abuse,
@@ -152,6 +159,7 @@ impl Abuse {
             senders: None,
             omitted: Omitted::default(),
             read: 0,
+            unknown: Busiest::default(),
             began: None,
             span: None,
         }
@@ -177,6 +185,7 @@ impl Abuse {
         let anew = Abuse::new(self.bytes, self.setting, self.identifier.clone());
         let before = std::mem::replace(self, anew);
         self.recent_exchanges = before.recent_exchanges.begin_anew();
+        self.translated = before.translated;
         self.senders = before.senders.map(|_| Senders::default());
         self.began = before.began;
     }
@@ -218,12 +227,20 @@ impl Abuse {
     pub(crate) fn datagram(&mut self, event: &DatagramEvent<'_>) -> Option<Id> {
         let (from, to) = (event.headers.from, event.headers.to);
         self.began.get_or_insert(event.headers.time);
+        if event.headers.is_copy {
+            self.read += u64::from(self.is_known(from) || self.is_known(to));
+            return None;
+        }
         if let Some(victim) = self.victim(from.ip()) {
             victim.is_heard = true;
         }
         let spoken = |end: SocketAddr| self.servers.get(&Socket(end))?.current.protocol;
         let known = spoken(to).or_else(|| spoken(from));
         let protocol = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
+        if self.translated.is_inside(event) {
+            self.read += 1;
+            return protocol;
+        }
         let outline = protocol.and_then(|id| Some((id, id.outline(event.bytes)?)));
         let Some((id, outline)) = outline else {
             self.read += u64::from(self.other(event));
@@ -288,7 +305,7 @@ impl Abuse {
         let Some(master) = entry(&mut self.masters, Socket(to), self.most, is_cut) else { return };
         let what = (Some(id), outline.message.label);
         master.gets(what, to, event.bytes, &mut packet, &mut self.room);
-        shows(&mut master.current, &packet, proof, asking, &mut self.room, |_| {});
+        master.current.is_shown(&packet, proof, asking, &mut self.room, |_| {});
     }
 
     /// A master challenges a server that joins.
@@ -388,7 +405,7 @@ impl Abuse {
             senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));
         }
         let loads = &mut self.loads;
-        shows(server, &packet, proof, asking, &mut self.room, |time| {
+        server.is_shown(&packet, proof, asking, &mut self.room, |time| {
             loads.proves(group(to), to, time);
         });
     }
@@ -476,6 +493,7 @@ impl Abuse {
                 None => self.unasked((None, OTHER), event),
             }
         }
+        self.unknown.see(to.ip(), 1);
         false
     }
 
@@ -516,35 +534,6 @@ impl Abuse {
         let since = event.headers.time.since(self.began.unwrap_or_default());
         let is_early = is_first && since <= self.setting.ledger_settings.answer_timeout;
         victim.early += u64::from(is_early);
-    }
-}
-
-/// What a packet shows of its source: that this is a client, or a server that registers. `proves`: gets the times of
-/// packets that are of a client which asks no faster than clients do.
-fn shows(
-    target: &mut Target,
-    packet: &SampledPacket,
-    proof: Option<Proof>,
-    mut asking: Asking<'_>,
-    room: &mut TargetRoom,
-    mut proves: impl FnMut(Time),
-) {
-    let Target { clients, timeline, .. } = target;
-    let is_new = !clients.has(packet.source);
-    if is_new {
-        let Some(proof) = proof else { return asking.keep(packet) };
-        clients.begin(packet, proof, &mut room.clients);
-    }
-    if proof == Some(Proof::Challenge) {
-        clients.uses(packet.source, packet.port);
-    }
-    let first = is_new.then(|| asking.take()).into_iter().flatten();
-    for packet in first.chain([*packet]) {
-        let client = clients.see(&packet, room.window, &mut room.packets);
-        if client.is_some_and(|client| client.is_slow(room.repeats)) {
-            timeline.proves(packet.time);
-            proves(packet.time);
-        }
     }
 }
 

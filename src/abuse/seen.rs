@@ -20,6 +20,8 @@ pub struct SeenTraffic {
     pub seconds: f64,
     /// This is the rate of a flood, in too short a capture to tell.
     pub is_too_short: bool,
+    /// Ports of this host that nothing shows to be a game server's get so many packets that they may be a flood.
+    pub unknown: Option<(IpAddr, u64)>,
     /// Packets toward this game server are a flood, or of players: nothing that it sends was recorded.
     pub one_way: Option<SocketAddr>,
     /// Responses to this address are an attack, or asked for: no request was recorded.
@@ -55,6 +57,7 @@ impl Abuse {
         SeenTraffic {
             one_way_client: clients.map(|(address, _)| *address).min(),
             one_way,
+            unknown: self.unknown_flood(),
             packets: self.read,
             innocent: highest.filter(|(most, ..)| is_flood(most)).and_then(|(.., why)| why),
             highest: highest.map(|(most, at, _)| (at, flood.rate_of(most))),

@@ -8,6 +8,7 @@ use dissectors::kit::{Map, Time};
 use super::clients::{Clients, Proof};
 use super::filters::{Bucket, OF_NETWORK, Prefix};
 use super::packet::{Sample, SampledPacket};
+use super::recent_exchanges::Asking;
 use super::sources::{PlainAnswers, RoomForSources, Sources, TrafficSource, network};
 use super::timeline::Timeline;
 use super::{AbuseSetting, SECOND};
@@ -321,6 +322,35 @@ impl Target {
         self.bytes[0] += times * length;
         count(&mut self.kinds, label, times);
         (0..times).for_each(|_| self.timeline.see(packet.time, length, &mut room.spans));
+    }
+
+    /// What a packet shows of its source: that this is a client, or a server that registers. `proves`: gets the times of
+    /// packets that are of a client which asks no faster than clients do.
+    pub(super) fn is_shown(
+        &mut self,
+        packet: &SampledPacket,
+        proof: Option<Proof>,
+        mut asking: Asking<'_>,
+        room: &mut TargetRoom,
+        mut proves: impl FnMut(Time),
+    ) {
+        let Target { clients, timeline, .. } = self;
+        let is_new = !clients.has(packet.source);
+        if is_new {
+            let Some(proof) = proof else { return asking.keep(packet) };
+            clients.begin(packet, proof, &mut room.clients);
+        }
+        if proof == Some(Proof::Challenge) {
+            clients.uses(packet.source, packet.port);
+        }
+        let first = is_new.then(|| asking.take()).into_iter().flatten();
+        for packet in first.chain([*packet]) {
+            let client = clients.see(&packet, room.window, &mut room.packets);
+            if client.is_some_and(|client| client.is_slow(room.repeats)) {
+                timeline.proves(packet.time);
+                proves(packet.time);
+            }
+        }
     }
 
     /// So many earlier packets of a source are no part of the attack: they are of this kind, and about as long as this one.

@@ -80,7 +80,7 @@ impl SourcesOf {
 }
 
 /// Clients that did something that forged sources cannot do, within the client rate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Legitimate {
     /// How many.
     pub clients: u64,

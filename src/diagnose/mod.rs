@@ -319,6 +319,9 @@ impl Diagnosis {
     /// The next event of the capture.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Datagram(datagram) if datagram.headers.is_copy => {
+                return self.abuse.iter_mut().for_each(|abuse| abuse.event(event));
+            }
             Event::Datagram(datagram) => {
                 if let Some(abuse) = &mut self.abuse {
                     let protocol = abuse.datagram(datagram);

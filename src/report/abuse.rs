@@ -1,6 +1,6 @@
 //! `gamewire abuse`: attacks, for a terminal or a script.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::Time;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::firewall::{self, Firewall, RuleNames};
 use super::json::line;
 use super::paint::{TextStyle, Tone};
 use super::{TimeFormatter, TimeStyle, put, to_text};
-use crate::abuse::{Attack, AttackKind, FirewallFilter, Omitted, SeenTraffic};
+use crate::abuse::{Attack, AttackKind, FirewallFilter, Legitimate, Omitted, SeenTraffic};
 use crate::text::{counted, escaped, grouped, hanging, percent};
 
 /// Attacks to be written.
@@ -71,6 +71,7 @@ impl AbuseReport<'_> {
             is_too_short,
             one_way,
             one_way_client,
+            unknown,
         } = self.seen;
         let share = percent(packets as f64 / self.packets.max(1) as f64);
         let read = grouped(packets);
@@ -101,6 +102,12 @@ impl AbuseReport<'_> {
                  victim: record both directions"
             )
         });
+        let unknown = unknown.map_or(String::new(), |(host, packets)| {
+            format!(
+                "; {} to ports of {host} that nothing shows to be a game server's are not measured, and may be a flood",
+                counted(packets, "packet")
+            )
+        });
         let tcp = match self.tcp {
             0 => String::new(),
             tcp => format!("; {} of TCP are not measured", counted(tcp, "packet")),
@@ -115,7 +122,7 @@ impl AbuseReport<'_> {
             }
         };
         format!(
-            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{innocent}{one_way}{client}{tcp}{unfinished}"
+            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{innocent}{one_way}{client}{unknown}{tcp}{unfinished}"
         )
     }
 
@@ -189,6 +196,7 @@ impl AbuseReport<'_> {
             highest: self.seen.highest.map(|(target, rate)| HighestRate { target, rate }),
             threshold: self.seen.threshold,
             too_short: self.seen.is_too_short,
+            unknown: self.seen.unknown.map(|(host, packets)| UnknownHost { host, packets }),
         };
         let capture =
             CaptureJson { capture: self.capture, attacks, seen, cut: !self.omitted.is_nothing() };
@@ -207,6 +215,15 @@ struct SeenJson {
     threshold: f64,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     too_short: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<UnknownHost>,
+}
+
+/// A host that gets many packets at ports of nothing that is known.
+#[derive(Serialize)]
+struct UnknownHost {
+    host: IpAddr,
+    packets: u64,
 }
 
 #[derive(Serialize)]
@@ -242,8 +259,7 @@ struct JsonAttack<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     amplification: Option<f64>,
     answered: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    legitimate: Option<LegitimateJson>,
+    legitimate: LegitimateJson,
     filters: Vec<JsonFilter>,
 }
 
@@ -295,6 +311,14 @@ struct LegitimateJson {
     finished_split: u64,
     went_on: u64,
     plays: u64,
+}
+
+impl LegitimateJson {
+    fn of(real: Legitimate) -> LegitimateJson {
+        let [returned_challenge, finished_split, went_on, plays] = real.proofs;
+        let Legitimate { clients, packets, .. } = real;
+        LegitimateJson { clients, packets, returned_challenge, finished_split, went_on, plays }
+    }
 }
 
 #[derive(Serialize)]
@@ -390,18 +414,7 @@ impl JsonAttack<'_> {
             evidence: &attack.evidence,
             amplification: attack.amplification.map(rounded),
             answered: rounded(attack.answered),
-            legitimate: attack.legitimate.map(|it| {
-                let [returned_challenge, finished_split, went_on, plays] = it.proofs;
-                let (clients, packets) = (it.clients, it.packets);
-                LegitimateJson {
-                    clients,
-                    packets,
-                    returned_challenge,
-                    finished_split,
-                    went_on,
-                    plays,
-                }
-            }),
+            legitimate: LegitimateJson::of(attack.legitimate.unwrap_or_default()),
             filters: attack.filters.iter().map(JsonFilter::of).collect(),
         }
     }

@@ -43,6 +43,7 @@ mod filter_values;
 mod filtered;
 mod filtered_lists;
 mod filters;
+mod flood_copies;
 mod flood_sources;
 mod flood_targets;
 mod floods;

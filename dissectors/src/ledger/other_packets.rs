@@ -1,6 +1,8 @@
 //! UDP packets that are no messages of a supported protocol, by the port they go to. A flood of a
 //! game server need not consist of queries.
 
+use std::net::SocketAddr;
+
 use serde::{Deserialize, Serialize};
 
 use super::Basis;

@@ -32,7 +32,7 @@ impl PacketContext {
         }
     }
 
-    /// A datagram, unless it is a duplicate.
+    /// A datagram.
     pub(super) fn pass_datagram<F: FieldSink>(
         &self,
         shard: &mut Shard,
@@ -41,13 +41,10 @@ impl PacketContext {
         recorder: &mut Recorder<F>,
     ) {
         let (payload, identification) = (&datagram.payload, identification(datagram.headers.ipv4));
-        // A duplicate was sent once.
         let (frame, time) = (self.frame, self.now);
         let hash = shard.passed.hash(payload.bytes);
         let sent = SentDatagram { key, bytes: payload.bytes, hash, identification, frame, time };
-        if payload.is_whole() && shard.passed.is_copy(&sent) {
-            return;
-        }
+        let is_copy = payload.is_whole() && shard.passed.is_copy(&sent);
         let tunnel = datagram.ip.tunnels.iter().any(|tunnel| tunnel != Tunnel::Mpls);
         let headers = DatagramHeaders {
             time,
@@ -59,6 +56,7 @@ impl PacketContext {
             identification,
             length: payload.sent(),
             hash,
+            is_copy,
         };
         let datagram = DatagramEvent { headers, bytes: payload.bytes };
         let identifier = &self.options.identifier;

@@ -267,7 +267,8 @@ impl<F: FieldSink> Recorder<F> {
         let mut traffic = self.traffic.as_mut().filter(|_| self.needs.datagrams == Datagrams::Only);
         let is_asked = self.filter.is_some() || traffic.is_some();
         let protocol = if is_asked { id() } else { None };
-        if let (Some(traffic), Some(_)) = (&mut traffic, protocol) {
+        let is_copy = datagram.headers.is_copy;
+        if let (Some(traffic), Some(_), false) = (&mut traffic, protocol, is_copy) {
             traffic.message(protocol, ExchangeEffect::default());
         }
         let is_wanted = self.filter.as_ref().is_none_or(|it| {
@@ -276,7 +277,7 @@ impl<F: FieldSink> Recorder<F> {
             it.filter.matches(&MessageRef { protocol, kind, ..undecoded })
         });
         if is_wanted {
-            self.selected += u64::from(self.filter.is_some());
+            self.selected += u64::from(self.filter.is_some() && !is_copy);
             self.batch.push_datagram(order, datagram.headers, datagram.bytes);
         }
     }

@@ -38,6 +38,8 @@ pub struct DatagramHeaders {
     /// A hash of the recorded bytes: within this run, equal hashes between the same two hosts mean
     /// equal bytes.
     pub hash: u64,
+    /// The network or the recorder doubled it: it was counted.
+    pub is_copy: bool,
 }
 
 impl<'b> DatagramEvent<'b> {
