@@ -8,6 +8,7 @@
 mod balances;
 mod breaches;
 mod challenges;
+mod detail;
 mod elsewhere;
 mod filtered;
 mod frequent;
@@ -30,13 +31,14 @@ use std::net::{IpAddr, SocketAddr};
 use crate::abuse_rules::SEC004;
 use crate::kit::{
     AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name,
-    NewFor, PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket,
-    TRANSLATED_WITHIN, Time, is_private,
+    NewFor, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, TRANSLATED_WITHIN,
+    Time, is_private,
 };
 use crate::net_rules::NET011;
 pub use balances::Balances;
 pub use breaches::CrossFlowBreaches;
 use challenges::Challenges;
+pub use detail::Detail;
 use elsewhere::Elsewhere;
 use filtered::FilteredLists;
 pub use game_port::{Peers, WAYS, asks_for_something, is_one_way, may_be_players, packet_name};
@@ -139,38 +141,12 @@ impl CrossFlowBreach {
         let (of_flow, is_note, attack) = (false, false, None);
         CrossFlowBreach { rule, evidence, basis, speaker, of_flow, is_note, detail, attack }
     }
-}
 
-/// What is wrong.
-#[derive(Clone, Debug)]
-pub enum Detail {
-    /// This text.
-    Text(String),
-    /// This response has no request.
-    Unasked(&'static str),
-    /// This request was not answered.
-    Unanswered(&'static str),
-    /// Only these parts of a response arrived.
-    Incomplete(PartsFound),
-    /// A challenge was used that was never given.
-    Foreign(i32),
-    /// It was accepted.
-    Accepted(i32),
-}
-
-impl fmt::Display for Detail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Detail::Text(text) => f.write_str(text),
-            Detail::Unasked(name) => write!(f, "no request for {name}"),
-            Detail::Unanswered(name) => write!(f, "{name} is not answered"),
-            Detail::Incomplete(parts) => parts.fmt(f),
-            Detail::Foreign(challenge) => {
-                write!(f, "the challenge {challenge} was never issued to this client")
-            }
-            Detail::Accepted(challenge) => {
-                write!(f, "a request with {challenge}, never issued to this client, is answered")
-            }
+    /// The endpoint that was asked, if another one responded.
+    pub const fn asked(&self) -> Option<SocketAddr> {
+        match self.detail {
+            Detail::Elsewhere { asked, .. } => Some(asked),
+            _ => None,
         }
     }
 }

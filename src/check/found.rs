@@ -33,6 +33,8 @@ pub struct ReportedFinding {
     pub party: Option<SocketAddr>,
     /// The attack, if many sources together are at fault.
     pub attack: Option<AttackOn>,
+    /// The endpoint that was asked, if another one responded and several flows together show that.
+    pub asked: Option<SocketAddr>,
     /// The flow's number; 0 for none.
     pub flow: u32,
     /// The packets that it is about, the last one completed the message; empty if no packet shows
@@ -132,6 +134,7 @@ impl ReportedFinding {
             who,
             party,
             attack: None,
+            asked: None,
             flow: flow_context.flow.number,
             frames,
             frames_left_out,

@@ -22,7 +22,7 @@ use dissectors::kit::{
     Counts, Evidence, Finding, FlowFacts, Mark, Payload, Rule, RuleCounts, RuleResults, Settings,
     Severity, Side, Sink, Verdict,
 };
-use dissectors::ledger::{AttackOn, Ledger, LedgerSettings, seems_lossy};
+use dissectors::ledger::{CrossFlowBreach, Ledger, LedgerSettings, seems_lossy};
 use dissectors::net_rules::{NET009, NET011};
 
 use crate::capture::Packets;
@@ -334,12 +334,11 @@ impl Checker {
         is_silent && read.packets > 0 && self.selection.asks_for(rule.who, None)
     }
 
-    /// Takes the results, which are not about a current message. `attack`: that which many sources
-    /// together make.
-    fn take(&mut self, context: &FlowContext, attack: Option<&AttackOn>) {
+    /// Takes the results, which are not about a current message. `breach`: that which several flows together show.
+    fn take(&mut self, context: &FlowContext, breach: Option<&CrossFlowBreach>) {
         let findings = std::mem::take(&mut self.results.findings);
         for finding in &findings {
-            self.keep(finding, context, None, attack);
+            self.keep(finding, context, None, breach);
         }
         self.results.clear();
     }
@@ -349,7 +348,7 @@ impl Checker {
         finding: &Finding,
         context: &FlowContext,
         current: Option<&CurrentMessage<'_>>,
-        attack: Option<&AttackOn>,
+        breach: Option<&CrossFlowBreach>,
     ) {
         self.cut |= finding.rule.code == NET009.code;
         if !self.selection.has(finding.rule) {
@@ -360,7 +359,9 @@ impl Checker {
             return self.leave_out(&LeftOut::of(finding), context, current);
         }
         let found = ReportedFinding::of(finding, context, current);
-        let found = ReportedFinding { attack: attack.cloned(), ..found };
+        let attack = breach.and_then(|breach| breach.attack.clone());
+        let asked = breach.and_then(CrossFlowBreach::asked);
+        let found = ReportedFinding { attack, asked, ..found };
         let is_wanted = self.selection.wants(found.rule, found.who, found.party);
         if !is_wanted || !self.is_filtered_in(finding, context, current) {
             // A breach that is ignored for a host does not count as passed.

@@ -61,7 +61,7 @@ impl Checker {
             if !self.leaves_out(rule, breach.evidence, mark.side, &context) {
                 let detail = || breach.detail.to_string();
                 self.results.recalled(rule, false, breach.evidence, &mark, detail);
-                self.take(&context, breach.attack.as_ref());
+                self.take(&context, Some(&breach));
             }
         }
         self.results.evidence(Evidence::default());

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::net::SocketAddr;
 
-use dissectors::kit::{CauseKind, Item, Symptom, Verdict as Ruled, causes, is_private};
+use dissectors::kit::{CauseKind, Item, Map, Symptom, Verdict as Ruled, causes, is_private};
 use dissectors::net_rules::NET014;
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
@@ -20,6 +20,10 @@ impl Diagnosis {
         let empty = Checker::new(Selection::default(), self.ledger_settings, self.complete);
         let checker = std::mem::replace(&mut self.checker, empty);
         let findings = checker.outcome(Vec::new(), read).findings;
+        let mut elsewhere: Map<[SocketAddr; 2], u64> = Map::default();
+        for ends in findings.iter().filter_map(|found| Some([found.asked?, found.party?])) {
+            *elsewhere.entry(ends).or_default() += 1;
+        }
         // What is missing is counted by exchange.
         for found in findings.iter().filter(|found| !found.if_heard) {
             let sign = FindingSign {
@@ -36,7 +40,11 @@ impl Diagnosis {
             }
             let Some(symptom) = symptom(found.rule, &found.detail) else { continue };
             if symptom.item == Item::FromAsked {
-                self.responds_elsewhere(party, &sign);
+                let asked = found.asked.filter(|asked| {
+                    let times = elsewhere.get(&[*asked, party]).copied().unwrap_or_default();
+                    times >= NO_ACCIDENT || self.is_likely_for(*asked, party)
+                });
+                asked.into_iter().for_each(|asked| self.responds_elsewhere([asked, party], &sign));
             } else if let Some(server) = self.resolve(party) {
                 self.sign((server, None), symptom, &sign);
             }
@@ -72,15 +80,24 @@ impl Diagnosis {
         self.sign((server, master), &Symptom::of(&NET014, cause), sign);
     }
 
-    /// A response came from an address that was not asked.
-    pub(super) fn responds_elsewhere(&mut self, from: SocketAddr, sign: &FindingSign<'_>) {
-        if sign.verdict != Ruled::Fail {
-            return;
-        }
-        let Some(asked) = self.unasked.get_mut(&sign.frame, self.remembered).copied() else {
-            return;
-        };
-        if let Some(server) = self.servers.get_mut(&asked) {
+    /// Whether a response from elsewhere is in place of one of the server that was asked, and not one to a request that
+    /// the capture lacks: a server that answers requests to itself sends those, and a host with several addresses keeps
+    /// the port.
+    fn is_likely_for(&self, asked: SocketAddr, from: SocketAddr) -> bool {
+        let of_itself = |server: &Server| server.fact(Item::FromAsked).good > 0;
+        let answers_itself = self.servers.get(&from).is_some_and(of_itself);
+        asked.ip() == from.ip() || asked.port() == from.port() && !answers_itself
+    }
+
+    /// A response came from an endpoint that was not asked.
+    pub(super) fn responds_elsewhere(
+        &mut self,
+        [asked, from]: [SocketAddr; 2],
+        sign: &FindingSign<'_>,
+    ) {
+        if sign.verdict == Ruled::Fail
+            && let Some(server) = self.servers.get_mut(&asked)
+        {
             server.responds_from(asked, from, sign.frame);
         }
     }

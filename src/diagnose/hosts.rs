@@ -127,7 +127,7 @@ impl Diagnosis {
     /// The client's latest request went to the last address of the network of a host that answers: that is no server, but
     /// all of the network.
     fn last_of_network(&mut self, from: SocketAddr, client: SocketAddr) -> Option<SocketAddr> {
-        let asked = self.asked.get_mut(&client, self.remembered)?.server;
+        let asked = self.asked.server(client, None, self.remembered)?;
         let protocol = self.servers.get(&asked)?.query?;
         if !is_of_several(asked.ip(), from.ip()) {
             return None;

@@ -15,6 +15,7 @@ mod find_or_add;
 mod hosts;
 mod item_verdicts;
 mod joining;
+mod latest_queries;
 mod list_client;
 mod listing;
 mod lists;
@@ -45,7 +46,7 @@ use std::sync::LazyLock;
 use dissectors::Id;
 use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
-    Severity, Time, Verdict as Ruled, causes,
+    Severity, Verdict as Ruled, causes,
 };
 use dissectors::ledger::LedgerSettings;
 
@@ -57,8 +58,9 @@ use crate::session::{
 use crate::summary::described;
 
 use client::{Client, ClientFaults};
-use exchange_log::{ExchangeLog, exchange_key};
+use exchange_log::ExchangeLog;
 use fact::Failure;
+use latest_queries::LatestQueries;
 use lists::Lists;
 use master::Master;
 use nat::Translations;
@@ -119,12 +121,9 @@ pub struct Diagnosis {
     lists: Lists,
     /// The senders and purposes of packets.
     sent: RecentMap<u64, ServerPacket>,
-    /// The latest query of each client.
-    asked: RecentMap<SocketAddr, LatestQuery>,
+    asked: LatestQueries,
     /// The latest datagram, if it is no message so far.
     unread: Option<UnreadDatagram>,
-    /// Unsolicited responses, with the server that the client queried last.
-    unasked: RecentMap<u64, SocketAddr>,
     /// The challenges of clients by servers, with the kind of request; `None`: the client had
     /// requested the challenge itself, and any further request needs it.
     challenged: RecentMap<[SocketAddr; 2], Option<&'static str>>,
@@ -188,26 +187,6 @@ struct Host {
     lost: Option<u64>,
 }
 
-/// A client's latest query.
-#[derive(Clone, Copy)]
-struct LatestQuery {
-    server: SocketAddr,
-    frame: u64,
-    time: Time,
-    protocol: Id,
-    /// The name of its message.
-    kind: &'static str,
-    /// The client also sends the server packets that are no messages.
-    plays: bool,
-}
-
-impl LatestQuery {
-    /// What tells its exchange from others.
-    fn key(&self) -> &'static str {
-        exchange_key(self.protocol, self.kind)
-    }
-}
-
 /// A packet to a server, or of one.
 #[derive(Clone, Copy)]
 struct ServerPacket {
@@ -240,9 +219,8 @@ impl Diagnosis {
             aliases: RecentMap::default(),
             lists: Lists::new(bytes / 8 / BYTES_OF_FACT),
             sent: RecentMap::default(),
-            asked: RecentMap::default(),
+            asked: LatestQueries::default(),
             unread: None,
-            unasked: RecentMap::default(),
             challenged: RecentMap::default(),
             given: RecentMap::default(),
             responded: Responded::default(),

@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::kit::{Item, Purpose, Time, Transport, causes};
 
+use super::Diagnosis;
 use super::fact::{Failure, NOT_WHOLE};
 use super::find_or_add::find_or_add;
+use super::latest_queries::LatestQuery;
 use super::server::{Odd, OddResponse, Server};
-use super::{Diagnosis, LatestQuery};
 use crate::session::{DatagramEvent, MessageEvent, Value};
 
 /// How connectionless packets of many games begin.
@@ -32,9 +33,7 @@ impl Diagnosis {
             return;
         }
         let (from, to) = (headers.from, headers.to);
-        if let Some(query) = self.asked.get_mut(&from, self.remembered)
-            && query.server == to
-        {
+        if let Some(query) = self.asked.of(to, from, self.remembered) {
             // A player, at the port of the game.
             query.plays = true;
         } else if self.latest_query(from, to).is_some() {
@@ -53,8 +52,8 @@ impl Diagnosis {
         {
             return;
         }
-        if self.answers_latest([from, to], time) {
-            self.odd_answer([from, to], (frame, time), is);
+        if let Some(kind) = self.answers_latest([from, to], time) {
+            self.odd_answer([from, to], (frame, time), Some(kind), is);
         }
     }
 
@@ -68,17 +67,16 @@ impl Diagnosis {
             return false;
         }
         let Some(query) = self.latest_query(from, to) else { return false };
-        !is_request || self.log.waits([to, from], query.key())
+        !is_request || query.kinds().any(|(_, key)| self.log.waits([to, from], key))
     }
 
-    /// The client's latest query, if it was to this server.
+    /// The client's latest query to this server.
     pub(super) fn latest_query(
         &mut self,
         server: SocketAddr,
         client: SocketAddr,
     ) -> Option<LatestQuery> {
-        let query = *self.asked.get_mut(&client, self.remembered)?;
-        (query.server == server).then_some(query)
+        self.asked.of(server, client, self.remembered).copied()
     }
 
     /// Whether the client's latest query was to this server, in another protocol.
@@ -93,25 +91,48 @@ impl Diagnosis {
 
     /// Whether a client asked this server, or its requests are not in the capture, only the server's responses.
     pub(super) fn may_be_asked(&mut self, server: SocketAddr, client: SocketAddr) -> bool {
-        match self.asked.get_mut(&client, self.remembered) {
-            Some(query) => query.server == server,
-            None => self.servers.get(&server).is_some_and(|it| {
-                it.orphans > 0 && it.first_asked.is_none() && it.registers.is_none()
-            }),
-        }
+        self.latest_query(server, client).is_some()
+            || self.asked.server(client, None, self.remembered).is_none()
+                && self.servers.get(&server).is_some_and(|it| {
+                    it.orphans > 0 && it.first_asked.is_none() && it.registers.is_none()
+                })
     }
 
-    /// A server answers a client's latest query with something that does not say which it answers. Returns whether
-    /// an exchange waited for that.
-    pub(super) fn answers_latest(&mut self, [server, client]: [SocketAddr; 2], time: Time) -> bool {
-        let Some(query) = self.latest_query(server, client) else { return false };
-        self.log.response([client, server], query.key(), time, None)
+    /// A server sends a client something that does not say what it answers: the client's latest query that waits.
+    /// Returns the kind of that, if there is one.
+    fn answers_latest(
+        &mut self,
+        [server, client]: [SocketAddr; 2],
+        time: Time,
+    ) -> Option<&'static str> {
+        let timeout = self.ledger_settings.answer_timeout;
+        let query = self.asked.of(server, client, self.remembered)?;
+        if query.is_for_other(time, timeout) {
+            return None;
+        }
+        let mut kinds = query.kinds();
+        let ends = [client, server];
+        kinds.find_map(|(kind, key)| self.log.response(ends, key, time, None).then_some(kind))
+    }
+
+    /// A client says something else to a server than a query: a player joins, or an administrator speaks to it.
+    pub(super) fn says_other(&mut self, event: &MessageEvent<'_>) {
+        let [from, to] = event.ends();
+        if let Some(query) = self.asked.of(to, from, self.remembered) {
+            query.says_other(event.time());
+        }
     }
 
     /// A server sends a message that is no response.
     pub(super) fn odd(&mut self, event: &MessageEvent<'_>) {
         let (payload, ends) = (event.payload(), event.ends());
-        self.answers_latest(ends, event.time());
+        let kind = self.answers_latest(ends, event.time());
+        let query = self.latest_query(ends[0], ends[1]);
+        // Where it answers in another protocol, the flow is of that, and not each request is a message.
+        let is_same = |query: LatestQuery| event.context().protocol == Some(query.protocol);
+        if kind.is_none() && query.is_some_and(is_same) {
+            return;
+        }
         // Of a packet that was cut, the rest may show what it is.
         if payload.lost {
             if let Some(server) = self.servers.get_mut(&ends[0]) {
@@ -124,19 +145,25 @@ impl Diagnosis {
             Some(Value::Text(text)) => Some(readable(text)),
             _ => None,
         };
-        self.odd_answer(ends, (payload.frame, payload.time), what_is(payload.bytes, text));
+        self.odd_answer(ends, (payload.frame, payload.time), kind, what_is(payload.bytes, text));
     }
 
-    /// A server sends something else than a response to a request.
-    fn odd_answer(&mut self, [from, to]: [SocketAddr; 2], (frame, time): (u64, Time), is: Odd) {
+    /// A server sends something else than a response to a request; to one of this kind, if that is known.
+    fn odd_answer(
+        &mut self,
+        [from, to]: [SocketAddr; 2],
+        (frame, time): (u64, Time),
+        kind: Option<&'static str>,
+        is: Odd,
+    ) {
         let query = self.latest_query(from, to);
         let timeout = self.ledger_settings.answer_timeout;
         let Some(server) = self.servers.get_mut(&from) else { return };
         // Whatever it is, it came in answer.
-        if let Some(LatestQuery { kind, time: sent, .. }) = query {
-            server.good_of(Some(kind), Item::Answered, frame);
+        if let Some(LatestQuery { time: sent, .. }) = query {
+            server.good_of(kind, Item::Answered, frame);
             server.good(Item::FromAsked, frame);
-            server.takes(time.since(sent), timeout, Some(kind), frame);
+            server.takes(time.since(sent), timeout, kind, frame);
         }
         let client = Some(to.ip());
         let new = || OddResponse { is: is.clone(), client, times: 0, frames: Vec::new() };

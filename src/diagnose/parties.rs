@@ -90,6 +90,9 @@ impl Diagnosis {
             (Purpose::Other, Role::Server | Role::Any) if self.may_be_asked(from, to) => {
                 self.odd(event);
             }
+            (Purpose::Other, Role::Client | Role::Any) if self.latest_query(to, from).is_some() => {
+                self.says_other(event);
+            }
             (Purpose::List | Purpose::Other, _) => {
                 let master = self.masters.get_mut(&from.ip());
                 master.into_iter().for_each(|master| master.says(event));
@@ -107,10 +110,20 @@ impl Diagnosis {
 
     /// A server answers a request, at least in part. Returns the key of its exchange, if that is known.
     fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) -> Option<&'static str> {
-        let [server, client] = event.ends();
+        let [mut server, client] = event.ends();
         let request = match event.reply() {
             Some(reply) => reply.request,
-            None => self.latest_query(server, client)?.frame,
+            None => {
+                let query = self.latest_query(server, client);
+                // Another port of the host may have been asked.
+                let host = Some(server.ip());
+                let query = query.or_else(|| {
+                    let other = self.asked.server(client, host, self.remembered)?;
+                    self.latest_query(other, client)
+                })?;
+                server = query.server;
+                query.frame
+            }
         };
         let sent = self.sent.get_mut(&request, self.remembered)?.what;
         let ServerPacketKind::Request { message, protocol, kind, .. } = sent else { return None };

@@ -7,8 +7,9 @@ use dissectors::Id;
 use dissectors::kit::{Item, Purpose, Time, causes, is_broadcast};
 
 use super::fact::{Failure, NOT_WHOLE};
+use super::latest_queries::LatestQuery;
 use super::server::Server;
-use super::{Diagnosis, LatestQuery, ServerPacket, ServerPacketKind};
+use super::{Diagnosis, ServerPacket, ServerPacketKind};
 use crate::session::MessageEvent;
 use crate::summary::described;
 
@@ -39,10 +40,8 @@ impl Diagnosis {
         let follows = follows || !was_challenged && self.returns_challenge(event);
         let what = ServerPacketKind::Request { message, protocol: id, kind, follows };
         self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
-        let plays = self.asked.get_mut(&from, self.remembered).is_some_and(|it| it.plays);
-        let (server, time, protocol) = (to, payload.time, id);
-        let query = LatestQuery { server, frame, time, protocol, kind, plays };
-        self.asked.insert(from, query, self.remembered);
+        let query = LatestQuery::new(to, (frame, payload.time), id, kind);
+        self.asked.asks(from, query, self.remembered);
         let timeout = self.ledger_settings.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
         let server = self.server(to)?;
@@ -162,37 +161,17 @@ impl Diagnosis {
     fn unmatched(&mut self, event: &MessageEvent<'_>, shown: &mut Vec<Item>) -> Option<SocketAddr> {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
-        match self.asked.get_mut(&to, self.remembered).copied() {
-            Some(query) if query.server == from => {
-                if event.message().purpose == Purpose::Response && self.is_orphan(event, query.time)
-                {
-                    return self.only_answers(event, shown);
-                }
-                let what = ServerPacketKind::Part { request: query.frame };
-                let sent = ServerPacket { server: from, what };
-                self.sent.insert(frame, sent, self.remembered);
-            }
-            Some(_) if let Some(server) = self.answers_broadcast(event, shown) => {
-                return Some(server);
-            }
-            Some(LatestQuery { server: asked, .. }) => {
-                if asked.ip() == from.ip() {
-                    self.answers_latest([asked, to], event.time());
-                }
-                // A rule may be about its first packet.
-                let mut packets = Vec::new();
-                payload.frames(&mut packets);
-                let first = packets.into_iter().min().unwrap_or(frame);
-                for packet in [first, frame] {
-                    self.unasked.insert(packet, asked, self.remembered);
-                }
-            }
-            None => {
-                if let Some(server) = self.answers_broadcast(event, shown) {
-                    return Some(server);
-                }
+        if let Some(query) = self.latest_query(from, to) {
+            if event.message().purpose == Purpose::Response && self.is_orphan(event, query.time) {
                 return self.only_answers(event, shown);
             }
+            let what = ServerPacketKind::Part { request: query.frame };
+            let sent = ServerPacket { server: from, what };
+            self.sent.insert(frame, sent, self.remembered);
+        } else if let Some(server) = self.answers_broadcast(event, shown) {
+            return Some(server);
+        } else if self.asked.server(to, None, self.remembered).is_none() {
+            return self.only_answers(event, shown);
         }
         self.servers.contains_key(&from).then_some(from)
     }

@@ -75,7 +75,10 @@ impl Diagnosis {
         let symptom = symptom(rule, words)?;
         let sign = FindingSign { rule, verdict: finding.verdict, words, frame: mark.frame };
         if symptom.item == Item::FromAsked {
-            self.responds_elsewhere(sender, &sign);
+            // The rule's own search is for the same: the latest request to the host.
+            let client = context.flow.ends.into_iter().find(|end| *end != sender)?;
+            let asked = self.asked.server(client, Some(sender.ip()), self.remembered)?;
+            self.responds_elsewhere([asked, sender], &sign);
             return None;
         }
         if symptom.item == Item::ListWhole {
@@ -206,8 +209,8 @@ impl Diagnosis {
             }
             server.in_part += 1;
         }
-        let asked = self.asked.get_mut(&client, self.remembered).copied();
-        if let Some(query) = asked.filter(|query| query.frame < frame && query.server == sender) {
+        let asked = self.latest_query(sender, client);
+        if let Some(query) = asked.filter(|query| query.frame < frame) {
             self.responds_in_part(sender, query.frame, frame);
         }
     }

@@ -551,7 +551,7 @@ fn take(
         let evidence = Evidence { lossy: lossy || evidence.lossy, ..evidence };
         let basis = response.basis(response.server, response.client);
         let from = basis.seen.from;
-        let detail = Detail::Text(format!("{name} comes from {from}, asked was {asked}"));
+        let detail = Detail::Elsewhere { name: name.0, from, asked };
         let (rule, speaker) = (rules.from_asked, Role::Server);
         let breach = CrossFlowBreach::of(rule, evidence, basis, speaker, detail);
         review.breaches.push(CrossFlowBreach { of_flow: true, ..breach });

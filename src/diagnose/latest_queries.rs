@@ -1,0 +1,107 @@
+//! What clients asked last: what a server sends without saying which request it answers belongs to that.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use dissectors::kit::{RecentMap, Time};
+
+use super::exchange_log::exchange_key;
+
+/// Maximum number of kinds of requests that may wait at once.
+const AT_ONCE: usize = 4;
+
+/// A client's latest query to a server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LatestQuery {
+    pub(super) server: SocketAddr,
+    pub(super) frame: u64,
+    pub(super) time: Time,
+    pub(super) protocol: Id,
+    /// The name of its message, and those of the client's other queries to the server, the latest first.
+    kinds: [Option<&'static str>; AT_ONCE],
+    /// The client also sends the server packets that are no messages.
+    pub(super) plays: bool,
+    /// When the client last said something else to the server, which that has not answered.
+    other: Option<Time>,
+}
+
+impl LatestQuery {
+    pub(super) fn new(
+        server: SocketAddr,
+        (frame, time): (u64, Time),
+        protocol: Id,
+        kind: &'static str,
+    ) -> LatestQuery {
+        let mut kinds = [None; AT_ONCE];
+        kinds[0] = Some(kind);
+        LatestQuery { server, frame, time, protocol, kinds, plays: false, other: None }
+    }
+
+    /// What may wait for a response: the kind of each query, and what tells its exchange from others; the latest first.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        let protocol = self.protocol;
+        self.kinds.into_iter().flatten().map(move |kind| (kind, exchange_key(protocol, kind)))
+    }
+
+    /// The client says something else to the server.
+    pub(super) fn says_other(&mut self, time: Time) {
+        self.other = Some(time);
+    }
+
+    /// Whether what the server sends answers something else than a query, which it does once. `timeout`: how long that
+    /// may take, in nanoseconds.
+    pub(super) fn is_for_other(&mut self, time: Time, timeout: i64) -> bool {
+        self.other.take().is_some_and(|said| time.since(said) < timeout)
+    }
+
+    /// The same as the next query after this one.
+    fn after(mut self, before: &LatestQuery) -> LatestQuery {
+        let mut places = self.kinds.iter_mut();
+        let latest = places.next().and_then(|latest| *latest);
+        let others = before.kinds.iter().filter(|kind| **kind != latest);
+        places.zip(others).for_each(|(place, kind)| *place = *kind);
+        LatestQuery { plays: before.plays, other: before.other, ..self }
+    }
+}
+
+/// The latest queries of clients.
+#[derive(Default)]
+pub(super) struct LatestQueries {
+    /// By client and server.
+    queries: RecentMap<[SocketAddr; 2], LatestQuery>,
+    /// The server that each client asked last, of a host and of all hosts.
+    servers: RecentMap<(SocketAddr, Option<IpAddr>), SocketAddr>,
+}
+
+impl LatestQueries {
+    /// A client asks. `most`: how many are kept.
+    pub(super) fn asks(&mut self, client: SocketAddr, query: LatestQuery, most: usize) {
+        let server = query.server;
+        let before = self.queries.get_mut(&[client, server], most).copied();
+        let query = before.map_or(query, |before| query.after(&before));
+        self.queries.insert([client, server], query, most);
+        for host in [None, Some(server.ip())] {
+            self.servers.insert((client, host), server, most);
+        }
+    }
+
+    /// A client's latest query to a server.
+    pub(super) fn of(
+        &mut self,
+        server: SocketAddr,
+        client: SocketAddr,
+        most: usize,
+    ) -> Option<&mut LatestQuery> {
+        self.queries.get_mut(&[client, server], most)
+    }
+
+    /// The server that a client asked last: of this host, if one is given.
+    pub(super) fn server(
+        &mut self,
+        client: SocketAddr,
+        host: Option<IpAddr>,
+        most: usize,
+    ) -> Option<SocketAddr> {
+        self.servers.get_mut(&(client, host), most).copied()
+    }
+}
