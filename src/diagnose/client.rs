@@ -486,11 +486,16 @@ impl Client {
             }
             let others = pattern.all.answered.saturating_sub(pattern.of_client(own).answered);
             let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
+            // What nobody gets is the server's matter.
+            let is_silent = is_silent && !pattern.misses_what_all_miss(own);
             // Where it is what tells the unanswered requests of all, some answers are no excuse.
             let is_singled_out = || {
                 let is_it = |by: (_, String)| by == ("client", own.to_string());
                 share.missing() * 10 > share.asked
-                    && pattern.failure().and_then(|it| it.by).is_some_and(is_it)
+                    && match pattern.failure() {
+                        Some(found) => found.by.is_some_and(is_it),
+                        None => pattern.breaks_off_with(own),
+                    }
             };
             if (is_silent || share.asked >= ENOUGH && is_singled_out())
                 && answers.contains(&id)

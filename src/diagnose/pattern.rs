@@ -2,6 +2,9 @@
 
 mod paces;
 mod periods;
+mod share;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -11,11 +14,12 @@ use dissectors::kit::{Map, Time, causes};
 
 use self::paces::Paces;
 use self::periods::Periods;
+use self::share::{End, Share};
 use super::exchange_log::Exchange;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use crate::session::ExchangeCounts;
-use crate::text::grouped;
+use crate::text::{grouped, second_of_day};
 
 /// Maximum number of kinds of requests.
 const KINDS: usize = 16;
@@ -130,12 +134,29 @@ struct Refusals {
     first: Failure,
 }
 
+/// The exchanges of one kind of request.
+#[derive(Debug)]
+struct Kind {
+    protocol: Id,
+    name: &'static str,
+    share: Share,
+    /// Who asks, if only one client does.
+    client: Option<IpAddr>,
+}
+
+/// The exchanges of a client.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfClient {
+    share: Share,
+    /// The places of the kinds of those that are unanswered, a bit each.
+    missing: u16,
+}
+
 /// The exchanges with one server.
 #[derive(Debug, Default)]
 pub(super) struct Pattern {
-    /// By protocol and kind of request.
-    kinds: Vec<(Id, &'static str, ExchangeCounts)>,
-    clients: Map<IpAddr, ExchangeCounts>,
+    kinds: Vec<Kind>,
+    clients: Map<IpAddr, OfClient>,
     /// Kinds of requests that some clients send with an appended number that is no challenge: without and with it.
     appended: [ExchangeCounts; 2],
     /// The first such number.
@@ -153,17 +174,26 @@ pub(super) struct Pattern {
 impl Pattern {
     /// Adds an exchange that the server owed an answer.
     pub(super) fn add(&mut self, exchange: &Exchange) {
-        let is_answered = exchange.is_answered;
+        let (is_answered, time) = (exchange.is_answered, exchange.request.time);
         self.all.add_one(is_answered);
-        if let Some(kind) = exchange.kind() {
-            let key = (exchange.request.protocol, kind);
-            let new = || (key.0, key.1, ExchangeCounts::default());
-            let kind = find_or_add(&mut self.kinds, KINDS, |it| (it.0, it.1) == key, new);
-            kind.into_iter().for_each(|(.., share)| share.add_one(is_answered));
-        }
         let client = exchange.request.client.ip();
+        let kind = exchange.kind().and_then(|kind| {
+            let protocol = exchange.request.protocol;
+            let is_it = |it: &Kind| (it.protocol, it.name) == (protocol, kind);
+            let (share, by) = (Share::default(), Some(client));
+            let new = || Kind { protocol, name: kind, share, client: by };
+            let known = find_or_add(&mut self.kinds, KINDS, is_it, new)?;
+            known.client = known.client.filter(|known| *known == client);
+            known.share.add(time, is_answered);
+            self.kinds.iter().position(is_it)
+        });
         if self.clients.len() < CLIENTS || self.clients.contains_key(&client) {
-            self.clients.entry(client).or_default().add_one(is_answered);
+            let client = self.clients.entry(client).or_default();
+            client.share.add(time, is_answered);
+            if !is_answered {
+                // One of an unknown kind is of none that is known.
+                client.missing |= 1 << kind.unwrap_or(KINDS - 1);
+            }
         }
         let appendix = exchange.request.appendix();
         self.appended[usize::from(appendix.is_some())].add_one(is_answered);
@@ -175,9 +205,9 @@ impl Pattern {
             share.add_one(is_answered);
         }
         for (paces, pace) in self.paces.iter_mut().zip(&exchange.paces) {
-            paces.add(pace, exchange.request.time, is_answered);
+            paces.add(pace, time, is_answered);
         }
-        self.periods.add(exchange.request.time, is_answered);
+        self.periods.add(time, is_answered);
         if let Some(refusal) = exchange.refusal.as_deref().filter(|_| !is_answered) {
             let new = || Refusals { count: 0, first: refusal.clone() };
             self.refusals.get_or_insert_with(new).count += 1;
@@ -189,13 +219,35 @@ impl Pattern {
 
     /// The protocols in which it answered.
     pub(super) fn answers_in(&self) -> impl Iterator<Item = Id> + '_ {
-        self.kinds.iter().filter(|(.., share)| share.answered > 0).map(|(id, ..)| *id)
+        let answered = self.kinds.iter().filter(|kind| kind.share.counts.answered > 0);
+        answered.map(|kind| kind.protocol)
     }
 
     /// Whether it is asked this kind of request, and never answers it.
     pub(super) fn never_answers(&self, kind: &str) -> bool {
-        let mut kinds = self.kinds.iter();
-        kinds.any(|(_, it, share)| *it == kind && is_silent(share))
+        self.kinds.iter().any(|it| it.name == kind && is_silent(&it.share.counts))
+    }
+
+    /// Whether all that a client misses is of kinds that nobody gets, though others ask for them, too.
+    pub(super) fn misses_what_all_miss(&self, client: IpAddr) -> bool {
+        let missing = self.clients.get(&client).map_or(0, |client| client.missing);
+        let nobody_gets = |kind: &Kind| kind.client.is_none() && is_silent(&kind.share.counts);
+        let kinds = (0..KINDS).filter(|place| missing >> place & 1 == 1);
+        missing > 0
+            && kinds.map(|place| self.kinds.get(place)).all(|it| it.is_some_and(nobody_gets))
+    }
+
+    /// Whether it no longer answers a kind of request that it answered before, and still answers others.
+    pub(super) fn ends_a_kind(&self) -> bool {
+        self.end_of_a_kind(NO_ACCIDENT).is_some()
+    }
+
+    /// Whether a client was answered, and no longer is, while others are.
+    pub(super) fn breaks_off_with(&self, client: IpAddr) -> bool {
+        let others = self.clients.iter().filter(|(other, _)| **other != client);
+        let others = others.map(|(_, other)| &other.share);
+        let end = self.clients.get(&client).and_then(|client| client.share.ended(others));
+        end.is_some_and(|end| end.count >= ENOUGH / 2)
     }
 
     /// Whether so many are nearly all that are unanswered, and too many for an accident.
@@ -205,7 +257,7 @@ impl Pattern {
 
     /// The exchanges of one client.
     pub(super) fn of_client(&self, client: IpAddr) -> ExchangeCounts {
-        self.clients.get(&client).copied().unwrap_or_default()
+        self.clients.get(&client).map(|client| client.share.counts).unwrap_or_default()
     }
 
     /// The clients.
@@ -215,7 +267,7 @@ impl Pattern {
 
     /// The clients with unanswered requests.
     pub(super) fn clients_missing(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        self.clients.iter().filter(|(_, share)| share.missing() > 0).map(|(client, _)| *client)
+        self.clients.iter().filter(|(_, it)| it.missing > 0).map(|(client, _)| *client)
     }
 
     /// What is wrong with its answers, if anything is: the reason, and what all unanswered exchanges have in common.
@@ -228,11 +280,25 @@ impl Pattern {
         }
         let never = self.of_some_kinds().or_else(|| self.of_appended());
         let never = never.or_else(|| self.of_silent_clients());
-        if never.is_some() || self.is_accident() {
-            let period = || Some(self.periods.silent(&self.all, false, self.frame())?.failure);
-            return never.or_else(period);
+        if self.is_accident() {
+            let period = || self.periods.silent(&self.all, false, self.frame());
+            let is_of_one = self.clients.keys().any(|client| self.breaks_off_with(*client));
+            let period = never.or_else(|| period().filter(|_| !is_of_one));
+            return period.map(|found| found.failure);
         }
-        Some(self.apart().unwrap_or_else(|| self.sometimes(NONE, None)))
+        // What never is answered may be only some of what is not.
+        let is_all = never.as_ref().is_some_and(|it| 10 * it.errors <= self.all.missing());
+        let apart = (!is_all).then(|| self.apart()).flatten();
+        let found = apart.or_else(|| never.map(|found| found.failure));
+        Some(found.unwrap_or_else(|| self.sometimes(NONE, None)))
+    }
+
+    /// Why it is at fault although it answers nearly all requests: it no longer answers some, or any.
+    pub(super) fn no_longer(&self) -> PatternFailure {
+        let kind = || self.end_of_a_kind(NO_ACCIDENT);
+        let period = || self.periods.silent(&self.all, true, self.frame());
+        let found = kind().or_else(period).map(|found| found.failure);
+        found.unwrap_or_else(|| self.sometimes(NONE, None))
     }
 
     /// ICMP errors answer what is unanswered.
@@ -252,7 +318,16 @@ impl Pattern {
         let weak = |suspects, others: &[_]| {
             Divided::now_and_then(suspects, others.iter().copied(), missing)
         };
+        let silent = self.periods.silent(&self.all, true, frame);
+        // One that is never over may look like a limit of a rate, and several that are like silences.
+        let (once, again) = match self.periods.are_one() {
+            true => (silent, None),
+            false => (None, silent),
+        };
         let all = [
+            self.end_of_a_client(),
+            self.end_of_a_kind(ENOUGH / 2),
+            once,
             self.of_a_kind(&strong),
             self.of_a_client(&strong),
             client.by_gap("the same client's last one", missing, frame),
@@ -261,7 +336,7 @@ impl Pattern {
             anybody.by_rank("", missing, frame),
             client.by_burst("of a client ", missing, frame),
             anybody.by_burst("", missing, frame),
-            self.periods.silent(&self.all, true, frame),
+            again,
             self.of_long_ones(),
         ];
         let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
@@ -269,15 +344,51 @@ impl Pattern {
         best.map(|candidate| candidate.failure)
     }
 
+    /// Nearly all unanswered requests are of one client, which was answered before.
+    fn end_of_a_client(&self) -> Option<Candidate> {
+        let clients = self.clients.iter().map(|(client, it)| (*client, it.share));
+        self.end_of_a("client", Vec::from_iter(clients), ENOUGH / 2)
+    }
+
+    /// The same for one kind.
+    fn end_of_a_kind(&self, least: u64) -> Option<Candidate> {
+        let kinds = self.kinds.iter().map(|kind| (kind.name, kind.share));
+        self.end_of_a("kind", Vec::from_iter(kinds), least)
+    }
+
+    /// Nearly all unanswered requests, and at least so many, are of one of these, which was answered before.
+    fn end_of_a<T: Copy + Ord + Display>(
+        &self,
+        by: &'static str,
+        mut shares: Vec<(T, Share)>,
+        least: u64,
+    ) -> Option<Candidate> {
+        let most = shares.iter().max_by_key(|(one, share)| (share.end.count, *one))?.0;
+        let at = shares.iter().position(|(one, _)| *one == most)?;
+        let (one, share) = shares.swap_remove(at);
+        let End { count, span } = share.ended(shares.iter().map(|(_, other)| other))?;
+        let ExchangeCounts { asked, answered } = self.all;
+        let suspects = ExchangeCounts { asked: count, answered: 0 };
+        let others = ExchangeCounts { asked: asked - count, answered };
+        let divided = Divided { suspects, others };
+        if count < least || !divided.is_apart(self.all.missing()) {
+            return None;
+        }
+        let these = format!("{one} since {}", second_of_day(span[0].0));
+        let mut candidate = self.of_these(&these, &divided, (by, one.to_string()));
+        candidate.failure.span = Some(span);
+        Some(candidate)
+    }
+
     /// Nearly all unanswered requests are of one kind.
     fn of_a_kind(&self, divide: Divide<'_>) -> Option<Candidate> {
-        let kinds = self.kinds.iter().map(|(_, kind, share)| (*kind, *share));
+        let kinds = self.kinds.iter().map(|kind| (kind.name, kind.share.counts));
         self.of_a("kind", kinds.collect(), divide)
     }
 
     /// Nearly all unanswered requests are of one client.
     fn of_a_client(&self, divide: Divide<'_>) -> Option<Candidate> {
-        let clients = self.clients.iter().map(|(client, share)| (*client, *share));
+        let clients = self.clients.iter().map(|(client, it)| (*client, it.share.counts));
         self.of_a("client", clients.collect(), divide)
     }
 
@@ -321,27 +432,26 @@ impl Pattern {
     /// The kinds of requests that are never answered, while others are.
     pub(super) fn silent_kinds(&self) -> impl Iterator<Item = (&'static str, ExchangeCounts)> {
         let answers = |id: Id| self.answers_in().any(|other| other == id);
-        let silent =
-            self.kinds.iter().filter(move |(id, _, share)| is_silent(share) && answers(*id));
-        silent.map(|(_, kind, share)| (*kind, *share))
+        let kinds = self.kinds.iter().map(|kind| (kind.protocol, kind.name, kind.share.counts));
+        let silent = kinds.filter(move |(id, _, counts)| is_silent(counts) && answers(*id));
+        silent.map(|(_, kind, counts)| (kind, counts))
     }
 
     /// Some kinds of requests are never answered.
-    fn of_some_kinds(&self) -> Option<PatternFailure> {
+    fn of_some_kinds(&self) -> Option<Candidate> {
         let silent = Vec::from_iter(self.silent_kinds());
         let kinds = Vec::from_iter(silent.iter().map(|(kind, _)| *kind)).join(" and ");
         let asked: u64 = silent.iter().map(|(_, share)| share.asked).sum();
         let values: [(_, &dyn Display); 2] = [("asked", &grouped(asked)), ("kind", &kinds)];
         let (first, _) = silent.first()?;
         let cause = &causes::answers::ONLY_SOME_KINDS;
-        Some(PatternFailure::new(
-            Failure::with(cause, self.frame(), &values),
-            Some(("kind", (*first).to_owned())),
-        ))
+        let failure = Failure::with(cause, self.frame(), &values);
+        let failure = PatternFailure::new(failure, Some(("kind", (*first).to_owned())));
+        Some(Candidate { failure, errors: self.all.missing() - asked })
     }
 
     /// Requests with an appended number that is no challenge are never answered.
-    fn of_appended(&self) -> Option<PatternFailure> {
+    fn of_appended(&self) -> Option<Candidate> {
         let [plain, appended] = self.appended;
         if !is_silent(&appended) || plain.answered < NO_ACCIDENT {
             return None;
@@ -354,16 +464,17 @@ impl Pattern {
         ];
         let cause = &causes::answers::APPENDED_CHALLENGE_IGNORED;
         let by = ("appended", self.appendix.unwrap_or(-1).to_string());
-        Some(PatternFailure::new(Failure::with(cause, self.frame(), &values), Some(by)))
+        let failure = PatternFailure::new(Failure::with(cause, self.frame(), &values), Some(by));
+        Some(Candidate { failure, errors: plain.missing() })
     }
 
     /// Some clients are never answered, and no other is missing anything. Of a server that answers nearly all requests, that
     /// is a matter of the client.
-    fn of_silent_clients(&self) -> Option<PatternFailure> {
+    fn of_silent_clients(&self) -> Option<Candidate> {
         if self.is_rare() {
             return None;
         }
-        let clients = self.clients.iter().map(|(client, share)| (*client, *share));
+        let clients = self.clients.iter().map(|(client, it)| (*client, it.share.counts));
         let (mut silent, others): (Vec<_>, Vec<_>) =
             clients.partition(|(_, share)| is_silent(share));
         silent.sort_unstable_by_key(|(client, _)| *client);
@@ -375,7 +486,8 @@ impl Pattern {
             [] => None,
             [(client, share)] => {
                 let why = client_unanswered(*client, *share, self.frame());
-                Some(PatternFailure::new(why, Some(("client", client.to_string()))))
+                let failure = PatternFailure::new(why, Some(("client", client.to_string())));
+                Some(Candidate { failure, errors: self.all.missing() - share.missing() })
             }
             // Those that come while nobody is answered are not what makes the difference.
             _ if self.periods.are_one() => None,
@@ -383,7 +495,7 @@ impl Pattern {
                 let others = others.iter().map(|(_, share)| *share);
                 let divided = Divided::of([share], others, self.all.missing())?;
                 let names = first_names(clients.iter().map(|(client, _)| client));
-                Some(self.of_these(&names, &divided, ("client", names.clone())).failure)
+                Some(self.of_these(&names, &divided, ("client", names.clone())))
             }
         }
     }
@@ -443,155 +555,5 @@ pub(super) struct PatternFailure {
 impl PatternFailure {
     fn new(failure: Failure, by: Option<(&'static str, String)>) -> PatternFailure {
         PatternFailure { failure, by, span: None }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::exchange_log::{Burst, Pace, Request, WINDOWS};
-    use super::*;
-
-    const SECOND: i64 = 1_000_000_000;
-
-    /// An exchange of a client every second, or with this gap, at this time.
-    fn exchange(client: u8, kind: &'static str, at: i64, is_answered: bool) -> Exchange {
-        let request = Request {
-            client: std::net::SocketAddr::from(([10, 0, 0, client], 50_000)),
-            server: "10.0.1.1:27015".parse().unwrap(),
-            kind,
-            protocol: Id::ALL[0],
-            frame: at as u64 + 1,
-            time: Time(at * SECOND),
-            challenge: None,
-            length: 25,
-            is_query: true,
-            is_wrong: false,
-            is_optional: false,
-        };
-        let mut exchange = Exchange::new(request, pace(SECOND, 0));
-        exchange.is_answered = is_answered;
-        exchange
-    }
-
-    fn pace(gap: i64, before: u32) -> [Pace; 2] {
-        let before = [before; WINDOWS.len()];
-        [Pace { gap: Some(gap), before, ..Pace::default() }; 2]
-    }
-
-    fn cause(exchanges: impl IntoIterator<Item = Exchange>) -> Option<&'static str> {
-        let mut pattern = Pattern::default();
-        exchanges.into_iter().for_each(|exchange| pattern.add(&exchange));
-        pattern.failure().map(|it| it.failure.cause.name)
-    }
-
-    #[test]
-    fn patterns_are_named() {
-        let of = |is_answered: &dyn Fn(i64) -> bool| {
-            (0..100)
-                .map(|at| exchange(at as u8 % 7, "info", at, is_answered(at)))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(cause(of(&|_| true)), None);
-        assert_eq!(cause(of(&|at| at % 20 != 3)), None, "5 % are lost anywhere");
-        assert_eq!(cause(of(&|at| at % 6 != 3)), Some("sometimes_unanswered"));
-        assert_eq!(cause(of(&|at| !(30..60).contains(&at))), Some("silent_period"));
-        let twice = |at: i64| !(30..60).contains(&at) && !(70..80).contains(&at);
-        assert_eq!(cause(of(&twice)), Some("silent_period"));
-        assert_eq!(cause(of(&|at| at < 50)), Some("silent_period"));
-        assert_eq!(cause(of(&|at| at as u8 % 7 != 2)), Some("one_client_unanswered"));
-        let other = (0..5).map(|at| exchange(1, "rules", at, false));
-        assert_eq!(cause(of(&|_| true).into_iter().chain(other)), Some("only_some_kinds_answered"));
-        let other = (0..5).map(|at| {
-            let mut appended = exchange(1, "info", at, false);
-            appended.request.challenge = Some(-1);
-            appended
-        });
-        assert_eq!(
-            cause(of(&|_| true).into_iter().chain(other)),
-            Some("appended_challenge_ignored")
-        );
-        let fast = (0..40).map(|at| {
-            let mut fast = exchange(at as u8 % 7, "info", at, at % 5 == 0);
-            fast.paces = pace(SECOND / 20, 0);
-            fast
-        });
-        assert_eq!(cause(of(&|_| true).into_iter().chain(fast)), Some("rate_limited"));
-        // Six in a burst, of which the first four are answered.
-        let bursts = (0..60).map(|at| {
-            let mut exchange = exchange(1, "info", at, at % 6 < 4);
-            exchange.paces = pace(SECOND / 10, (at % 6) as u32);
-            exchange
-        });
-        assert_eq!(cause(bursts), Some("rate_limited"));
-    }
-
-    #[test]
-    fn what_follows_many_others_in_several_bursts_is_limited() {
-        let bursts = |count: i64, is_answered: &dyn Fn(i64, i64) -> bool| {
-            let length = 48 / count;
-            cause((0..48).map(|at| {
-                let (number, before) = (at / length, at % length);
-                let mut exchange = exchange(1, "info", at, is_answered(number, before));
-                let begun = Time((at - before) * SECOND);
-                for pace in &mut exchange.paces {
-                    pace.burst = Burst { begun, before: before as u32 };
-                }
-                exchange
-            }))
-        };
-        assert_eq!(bursts(3, &|_, before| before < 10), Some("rate_limited"));
-        assert_eq!(
-            bursts(1, &|_, before| before < 30),
-            Some("silent_period"),
-            "it may have stopped"
-        );
-        // One burst breaks off, and of another one, a single request is lost.
-        let stray = |number, before| (number != 1 || before < 4) && (number != 2 || before != 1);
-        assert_ne!(bursts(3, &stray), Some("rate_limited"));
-    }
-
-    #[test]
-    fn the_property_that_tells_best_is_named() {
-        let by = |exchanges: Vec<Exchange>| {
-            let mut pattern = Pattern::default();
-            exchanges.iter().for_each(|exchange| pattern.add(exchange));
-            let found = pattern.failure().unwrap();
-            assert_eq!(found.failure.cause.name, "sometimes_unanswered");
-            found.by.map(|(by, which)| format!("{by} {which}"))
-        };
-        let all = |of: &dyn Fn(i64) -> Exchange| (0..60).map(of).collect::<Vec<_>>();
-        // Each second request of a kind, which always comes soon after another one.
-        let kinds = all(&|at| match at % 3 {
-            0 => exchange(1, "info", at, true),
-            1 => exchange(1, "rules", at, true),
-            _ => {
-                let mut players = exchange(1, "players", at, at % 2 == 0);
-                players.paces = pace(SECOND / 10, 0);
-                players
-            }
-        });
-        assert_eq!(by(kinds).as_deref(), Some("kind players"));
-        let clients = all(&|at| exchange(at as u8 % 4, "info", at, at % 4 != 1 || at % 12 == 1));
-        assert_eq!(by(clients).as_deref(), Some("client 10.0.0.1"));
-        let lengths = all(&|at| {
-            let mut request = exchange(1, "info", at, at % 2 == 0);
-            request.request.length = if at % 2 == 0 { 25 } else { 1200 };
-            request
-        });
-        assert_eq!(by(lengths).as_deref(), Some("length 1,200"));
-    }
-
-    #[test]
-    fn errors_in_place_of_answers_come_first() {
-        let refused = (0..60).map(|at| {
-            let mut exchange = exchange(1, "info", at, at % 5 != 0);
-            let why = Failure::new(&causes::ICMP_PORT, 7, "10.0.1.9 says: port unreachable");
-            exchange.refusal = Some(Box::new(why)).filter(|_| at % 5 == 0);
-            exchange
-        });
-        let mut pattern = Pattern::default();
-        refused.for_each(|exchange| pattern.add(&exchange));
-        let failure = pattern.failure().unwrap().failure;
-        assert_eq!(failure.text, "12 of 60 requests: 10.0.1.9 says: port unreachable");
     }
 }

@@ -36,6 +36,7 @@ impl Diagnosis {
         }
         let why = server.fact(Item::Answered).failure(true).map(|failure| failure.cause);
         let answers = server.pattern.all.answered > 0;
+        let is_accepted = server.fact(Item::Verified).good > 0;
         match why {
             None if server.fact(Item::Answered).good == 0 => self.silence(address, server, read),
             // It answers them with challenges.
@@ -43,6 +44,14 @@ impl Diagnosis {
             // What the unanswered requests have in common says more than that they are unanswered.
             None => in_common(server),
             Some(why) if answers && why == &causes::QUERIES_UNANSWERED => in_common(server),
+            // Its challenge is not the reason where it accepted that before, and other kinds are still answered.
+            Some(why)
+                if why == &causes::CHALLENGED_REQUEST_UNANSWERED
+                    && is_accepted
+                    && server.pattern.ends_a_kind() =>
+            {
+                in_common(server);
+            }
             Some(_) => {}
         }
     }
@@ -165,7 +174,10 @@ fn proves_nothing(server: &mut Server) {
 
 /// What the unanswered requests have in common.
 fn in_common(server: &mut Server) {
+    // It is known to be at fault if it no longer answers what it did.
+    let is_fault = server.fact(Item::Answered).failure(true).is_some();
     let found = server.pattern.failure();
+    let found = found.or_else(|| is_fault.then(|| server.pattern.no_longer()));
     if let Some(mut found) = found.filter(|found| !responds_in_part(server, found)) {
         // Several kinds are never answered: whoever answers the other one knows no more.
         let only_describes = server.kinds.iter().all(|it| it.answered.good == 0 || it.describes);

@@ -32,6 +32,7 @@ mod diagnose_named;
 mod diagnose_nat;
 mod diagnose_parties;
 mod diagnose_seats;
+mod diagnose_silences;
 mod diagnose_sockets;
 mod diagnose_text;
 mod docs;

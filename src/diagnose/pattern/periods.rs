@@ -12,11 +12,16 @@ use crate::text::{counted, grouped, second_of_day};
 /// Number of spans of time that are told apart.
 const SPANS: usize = 128;
 
+/// Nanoseconds for which nothing is answered at least: less may be one query of all kinds.
+const SHORTEST: i64 = 1_000_000_000;
+
 /// The exchanges in a span of time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     share: ExchangeCounts,
-    /// The first and the last unanswered request.
+    /// The first and the last answered request.
+    answered: Option<[Time; 2]>,
+    /// The same of the unanswered ones.
     missing: Option<[Time; 2]>,
 }
 
@@ -60,10 +65,9 @@ impl Periods {
         }
         let span = item_at(&mut self.spans, (time.since(*begun) / *width) as usize);
         span.share.add_one(is_answered);
-        if !is_answered {
-            let [first, last] = span.missing.unwrap_or([time; 2]);
-            span.missing = Some([first.min(time), last.max(time)]);
-        }
+        let times = if is_answered { &mut span.answered } else { &mut span.missing };
+        let [first, last] = times.unwrap_or([time; 2]);
+        *times = Some([first.min(time), last.max(time)]);
     }
 
     /// Nothing was answered for a while, once or several times, and at other times it was. `is_proven`: also what begins
@@ -106,24 +110,36 @@ impl Periods {
         let mut periods = Vec::new();
         let mut run: Option<Silence> = None;
         let mut has_answered = false;
-        for span in self.spans.iter().filter(|span| span.share.asked > 0) {
-            if span.share.answered > 0 {
-                periods.extend(run.take());
-                has_answered = true;
-            } else if let Some([first, last]) = span.missing {
-                let new = Silence { count: 0, span: [first, last], is_within: has_answered };
-                let run = run.get_or_insert(new);
-                run.count += span.share.missing();
-                run.span[1] = last;
+        for span in &self.spans {
+            let Some([first_answered, last_answered]) = span.answered else {
+                span.continues(&mut run, has_answered);
+                continue;
+            };
+            // The silence may end, or begin, within a span.
+            if span.missing.is_some_and(|[_, last]| last < first_answered) {
+                span.continues(&mut run, has_answered);
+            }
+            periods.extend(run.take());
+            has_answered = true;
+            if span.missing.is_some_and(|[first, _]| first > last_answered) {
+                span.continues(&mut run, has_answered);
             }
         }
         periods.extend(run.map(|run| Silence { is_within: false, ..run }));
-        periods.retain(|it| it.count >= NO_ACCIDENT);
+        periods.retain(|it| it.count >= NO_ACCIDENT && it.span[1].since(it.span[0]) >= SHORTEST);
         periods
     }
 }
 
 impl Span {
+    /// All unanswered requests of it belong to one silence.
+    fn continues(&self, run: &mut Option<Silence>, is_within: bool) {
+        let Some(span @ [_, last]) = self.missing else { return };
+        let run = run.get_or_insert(Silence { count: 0, span, is_within });
+        run.count += self.share.missing();
+        run.span[1] = last;
+    }
+
     /// Two successive ones, or one, as one.
     fn of_two(two: &[Span]) -> Span {
         let [one, other] = [0, 1].map(|at| two.get(at).cloned().unwrap_or_default());
@@ -131,11 +147,19 @@ impl Span {
     }
 
     fn and(&self, other: &Span) -> Span {
-        let missing = match (self.missing, other.missing) {
-            (Some([first, _]), Some([_, last])) => Some([first, last]),
-            (one, other) => one.or(other),
-        };
-        Span { share: sum([self.share, other.share]), missing }
+        let (answered, missing) = (
+            times_of_both(self.answered, other.answered),
+            times_of_both(self.missing, other.missing),
+        );
+        Span { share: sum([self.share, other.share]), answered, missing }
+    }
+}
+
+/// The first and the last of two successive spans.
+fn times_of_both(one: Option<[Time; 2]>, other: Option<[Time; 2]>) -> Option<[Time; 2]> {
+    match (one, other) {
+        (Some([first, _]), Some([_, last])) => Some([first, last]),
+        (one, other) => one.or(other),
     }
 }
 

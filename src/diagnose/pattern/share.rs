@@ -1,0 +1,53 @@
+//! Exchanges that have a property in common, such as their client, in the course of time.
+
+use dissectors::kit::Time;
+
+use crate::session::ExchangeCounts;
+
+/// Exchanges that have a property in common.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    pub(super) counts: ExchangeCounts,
+    /// When the latest answered one began.
+    answered: Option<Time>,
+    /// The unanswered ones since then.
+    pub(super) end: End,
+}
+
+/// Unanswered exchanges after which none is answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct End {
+    pub(super) count: u64,
+    /// When the first and the last one began.
+    pub(super) span: [Time; 2],
+}
+
+impl Share {
+    /// Adds an exchange that began at this time. Unanswered ones come later than answered ones, because they end later.
+    pub(super) fn add(&mut self, time: Time, is_answered: bool) {
+        self.counts.add_one(is_answered);
+        let End { count, span: [first, last] } = &mut self.end;
+        if is_answered {
+            self.answered = self.answered.max(Some(time));
+            if time >= *first {
+                *count = 0;
+            }
+        } else if self.answered.is_none_or(|answered| answered < time) {
+            [*first, *last] = match count {
+                0 => [time; 2],
+                _ => [time.min(*first), time.max(*last)],
+            };
+            *count += 1;
+        }
+    }
+
+    /// The end of those that were answered before, and no longer are, while some of the `others` still were when half of
+    /// that time had passed: the server was there.
+    pub(super) fn ended<'s>(&self, mut others: impl Iterator<Item = &'s Share>) -> Option<End> {
+        let [first, last] = self.end.span;
+        let middle = Time(first.0 + last.since(first) / 2);
+        let goes_on = |other: &Share| other.answered.is_some_and(|answered| answered >= middle);
+        let is_end = self.end.count > 0 && self.answered.is_some() && others.any(goes_on);
+        is_end.then_some(self.end)
+    }
+}

@@ -1,0 +1,137 @@
+use super::super::exchange_log::{Burst, Pace, Request, WINDOWS};
+use super::*;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// An exchange of a client every second, or with this gap, at this time.
+fn exchange(client: u8, kind: &'static str, at: i64, is_answered: bool) -> Exchange {
+    let request = Request {
+        client: std::net::SocketAddr::from(([10, 0, 0, client], 50_000)),
+        server: "10.0.1.1:27015".parse().unwrap(),
+        kind,
+        protocol: Id::ALL[0],
+        frame: at as u64 + 1,
+        time: Time(at * SECOND),
+        challenge: None,
+        length: 25,
+        is_query: true,
+        is_wrong: false,
+        is_optional: false,
+    };
+    let mut exchange = Exchange::new(request, pace(SECOND, 0));
+    exchange.is_answered = is_answered;
+    exchange
+}
+
+fn pace(gap: i64, before: u32) -> [Pace; 2] {
+    let before = [before; WINDOWS.len()];
+    [Pace { gap: Some(gap), before, ..Pace::default() }; 2]
+}
+
+fn cause(exchanges: impl IntoIterator<Item = Exchange>) -> Option<&'static str> {
+    let mut pattern = Pattern::default();
+    exchanges.into_iter().for_each(|exchange| pattern.add(&exchange));
+    pattern.failure().map(|it| it.failure.cause.name)
+}
+
+#[test]
+fn patterns_are_named() {
+    let of = |is_answered: &dyn Fn(i64) -> bool| {
+        (0..100).map(|at| exchange(at as u8 % 7, "info", at, is_answered(at))).collect::<Vec<_>>()
+    };
+    assert_eq!(cause(of(&|_| true)), None);
+    assert_eq!(cause(of(&|at| at % 20 != 3)), None, "5 % are lost anywhere");
+    assert_eq!(cause(of(&|at| at % 6 != 3)), Some("sometimes_unanswered"));
+    assert_eq!(cause(of(&|at| !(30..60).contains(&at))), Some("silent_period"));
+    let twice = |at: i64| !(30..60).contains(&at) && !(70..80).contains(&at);
+    assert_eq!(cause(of(&twice)), Some("silent_period"));
+    assert_eq!(cause(of(&|at| at < 50)), Some("silent_period"));
+    assert_eq!(cause(of(&|at| at as u8 % 7 != 2)), Some("one_client_unanswered"));
+    let other = (0..5).map(|at| exchange(1, "rules", at, false));
+    assert_eq!(cause(of(&|_| true).into_iter().chain(other)), Some("only_some_kinds_answered"));
+    let other = (0..5).map(|at| {
+        let mut appended = exchange(1, "info", at, false);
+        appended.request.challenge = Some(-1);
+        appended
+    });
+    assert_eq!(cause(of(&|_| true).into_iter().chain(other)), Some("appended_challenge_ignored"));
+    let fast = (0..40).map(|at| {
+        let mut fast = exchange(at as u8 % 7, "info", at, at % 5 == 0);
+        fast.paces = pace(SECOND / 20, 0);
+        fast
+    });
+    assert_eq!(cause(of(&|_| true).into_iter().chain(fast)), Some("rate_limited"));
+    // Six in a burst, of which the first four are answered.
+    let bursts = (0..60).map(|at| {
+        let mut exchange = exchange(1, "info", at, at % 6 < 4);
+        exchange.paces = pace(SECOND / 10, (at % 6) as u32);
+        exchange
+    });
+    assert_eq!(cause(bursts), Some("rate_limited"));
+}
+
+#[test]
+fn what_follows_many_others_in_several_bursts_is_limited() {
+    let bursts = |count: i64, is_answered: &dyn Fn(i64, i64) -> bool| {
+        let length = 48 / count;
+        cause((0..48).map(|at| {
+            let (number, before) = (at / length, at % length);
+            let mut exchange = exchange(1, "info", at, is_answered(number, before));
+            let begun = Time((at - before) * SECOND);
+            for pace in &mut exchange.paces {
+                pace.burst = Burst { begun, before: before as u32 };
+            }
+            exchange
+        }))
+    };
+    assert_eq!(bursts(3, &|_, before| before < 10), Some("rate_limited"));
+    assert_eq!(bursts(1, &|_, before| before < 30), Some("silent_period"), "it may have stopped");
+    // One burst breaks off, and of another one, a single request is lost.
+    let stray = |number, before| (number != 1 || before < 4) && (number != 2 || before != 1);
+    assert_ne!(bursts(3, &stray), Some("rate_limited"));
+}
+
+#[test]
+fn the_property_that_tells_best_is_named() {
+    let by = |exchanges: Vec<Exchange>| {
+        let mut pattern = Pattern::default();
+        exchanges.iter().for_each(|exchange| pattern.add(exchange));
+        let found = pattern.failure().unwrap();
+        assert_eq!(found.failure.cause.name, "sometimes_unanswered");
+        found.by.map(|(by, which)| format!("{by} {which}"))
+    };
+    let all = |of: &dyn Fn(i64) -> Exchange| (0..60).map(of).collect::<Vec<_>>();
+    // Each second request of a kind, which always comes soon after another one.
+    let kinds = all(&|at| match at % 3 {
+        0 => exchange(1, "info", at, true),
+        1 => exchange(1, "rules", at, true),
+        _ => {
+            let mut players = exchange(1, "players", at, at % 2 == 0);
+            players.paces = pace(SECOND / 10, 0);
+            players
+        }
+    });
+    assert_eq!(by(kinds).as_deref(), Some("kind players"));
+    let clients = all(&|at| exchange(at as u8 % 4, "info", at, at % 4 != 1 || at % 12 == 1));
+    assert_eq!(by(clients).as_deref(), Some("client 10.0.0.1"));
+    let lengths = all(&|at| {
+        let mut request = exchange(1, "info", at, at % 2 == 0);
+        request.request.length = if at % 2 == 0 { 25 } else { 1200 };
+        request
+    });
+    assert_eq!(by(lengths).as_deref(), Some("length 1,200"));
+}
+
+#[test]
+fn errors_in_place_of_answers_come_first() {
+    let refused = (0..60).map(|at| {
+        let mut exchange = exchange(1, "info", at, at % 5 != 0);
+        let why = Failure::new(&causes::ICMP_PORT, 7, "10.0.1.9 says: port unreachable");
+        exchange.refusal = Some(Box::new(why)).filter(|_| at % 5 == 0);
+        exchange
+    });
+    let mut pattern = Pattern::default();
+    refused.for_each(|exchange| pattern.add(&exchange));
+    let failure = pattern.failure().unwrap().failure;
+    assert_eq!(failure.text, "12 of 60 requests: 10.0.1.9 says: port unreachable");
+}

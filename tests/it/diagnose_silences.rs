@@ -1,0 +1,152 @@
+//! `gamewire diagnose`: servers that stop answering, and clients and kinds of requests of which that is so.
+
+use std::fmt::Write;
+
+use crate::support::diagnosis;
+use captures::exchange::Setting;
+use serde_json::Value;
+
+const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+const ANSWER: &str =
+    "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+const PLAYERS: &str = "FFFFFFFF 55 le32:7";
+const NONE: &str = "FFFFFFFF 44 00";
+
+/// The diagnosis of a script that says this at each of so many times, so many seconds apart. The server sends something
+/// else each second.
+fn of_times(count: u32, apart: u32, at: impl Fn(u32, u32) -> String) -> Value {
+    let mut script = String::new();
+    for second in 0..count * apart {
+        if second % apart == 0 {
+            script += &at(second / apart, second);
+        }
+        writeln!(script, "{second}.99 s:40000 > o:53  00").unwrap();
+    }
+    let end = count * apart + 4;
+    diagnosis::diagnosed(&format!("{script}end {end}"), &Setting::udp(27015), &[]).1
+}
+
+/// A client gets the challenge of its requests for players.
+fn challenged(client: &str) -> String {
+    format!("0.80 {client} > s  FFFFFFFF 57\n0.81 s > {client}  FFFFFFFF 41 le32:7\n")
+}
+
+/// A request of a client, and the response if it is answered.
+fn asked(time: &str, client: &str, [request, response]: [&str; 2], is_answered: bool) -> String {
+    let mut script = format!("{time}0 {client} > s  {request}\n");
+    if is_answered {
+        writeln!(script, "{time}5 s > {client}  {response}").unwrap();
+    }
+    script
+}
+
+fn info(time: &str, client: &str, is_answered: bool) -> String {
+    asked(time, client, [INFO, ANSWER], is_answered)
+}
+
+fn item<'r>(party: &'r Value, name: &str) -> &'r Value {
+    party["items"].as_array().unwrap().iter().find(|it| it["item"] == name).unwrap()
+}
+
+/// The verdict and cause of the one server's answers, and what the unanswered requests have in common.
+fn answered(report: &Value) -> (String, String) {
+    let server = &report["servers"][0];
+    let said = item(server, "seen.answered");
+    (diagnosis::verdict_of(server, "seen.answered").join(" "), said["text"].to_string())
+}
+
+/// The cause of what a client is not answered, or its verdict.
+fn of_client(report: &Value, address: &str) -> String {
+    let clients = report["clients"].as_array().unwrap();
+    let client = clients.iter().find(|it| it["client"] == address).unwrap();
+    diagnosis::verdict_of(client, "ask.answered").join(" ")
+}
+
+/// Nothing is answered any more, by whatever clients: that it would be after a pause, nothing shows.
+#[test]
+fn a_server_that_stops_is_silent_however_short_the_capture_is() {
+    let one = of_times(11, 5, |nth, at| info(&format!("{at}.0"), "c", nth < 6));
+    assert_eq!(answered(&one).0, "no silent_period", "{one:#}");
+    let many = of_times(11, 5, |nth, at| {
+        let of = |client: &str, tenth: u32| info(&format!("{at}.{tenth}"), client, nth < 6);
+        of("c", 0) + &of("d", 1) + &of("e", 2)
+    });
+    assert_eq!(answered(&many).0, "no silent_period");
+    let (one, other) = ("c", "d");
+    // A limit per minute: one client exceeds it, and the other does not.
+    let limited = of_times(25, 5, |nth, at| {
+        let slow = info(&format!("{at}.3"), other, true);
+        let slow = if nth % 4 == 0 { slow } else { String::new() };
+        info(&format!("{at}.0"), one, nth % 12 < 6) + &slow
+    });
+    assert_eq!(answered(&limited).0, "no rate_limited", "{limited:#}");
+}
+
+/// Its requests, and no others, stay unanswered from a time on: neither their pace nor the time is the reason.
+#[test]
+fn a_client_that_is_blocked_in_mid_capture_is_named() {
+    for apart in [5, 15] {
+        let report = of_times(45, 5, |nth, at| {
+            let others = ["d", "e"].map(|client| info(&format!("{at}.2"), client, true)).concat();
+            let others = if at % apart == 0 { others } else { String::new() };
+            info(&format!("{at}.0"), "c", nth < 15) + &others
+        });
+        let (verdict, text) = answered(&report);
+        assert_eq!(verdict, "no sometimes_unanswered", "{apart}");
+        assert!(text.contains("of 10.0.0.1 since "), "{text}");
+        assert_eq!(of_client(&report, "10.0.0.1"), "no one_client_unanswered");
+        assert_eq!(of_client(&report, "10.0.1.1"), "yes ");
+    }
+}
+
+#[test]
+fn a_kind_that_nobody_gets_is_no_matter_of_a_client() {
+    let report = of_times(30, 5, |nth, at| {
+        let players = asked(&format!("{at}.3"), "e", [PLAYERS, NONE], true);
+        let players = if nth % 2 == 0 { players } else { String::new() };
+        let players = if nth == 0 { challenged("e") } else { players };
+        let info = ["c", "d", "e"].map(|client| info(&format!("{at}.0"), client, false)).concat();
+        info + &players
+    });
+    assert_eq!(answered(&report).0, "no only_some_kinds_answered", "{report:#}");
+    for client in ["10.0.0.1", "10.0.1.1"] {
+        assert!(of_client(&report, client).starts_with("unknown"), "{client}");
+    }
+}
+
+/// The kind was answered before, and all others still are.
+#[test]
+fn a_kind_that_is_no_longer_answered_is_named() {
+    for lost in [15, 25] {
+        let report = of_times(30, 5, |nth, at| {
+            let time = |tenth: u32| format!("{at}.{tenth}");
+            let players = match nth {
+                0 => String::new(),
+                _ => asked(&time(1), "c", [PLAYERS, NONE], nth < lost),
+            };
+            let given = if nth == 0 { challenged("c") } else { String::new() };
+            info(&time(0), "c", true) + &players + &info(&time(2), "d", true) + &given
+        });
+        let (verdict, text) = answered(&report);
+        assert_eq!(verdict, "no sometimes_unanswered", "{lost} {report:#}");
+        assert!(text.contains("of player_request since "), "{text}");
+        assert!(item(&report["servers"][0], "seen.answered")["from"].is_string());
+    }
+}
+
+/// That requests come too fast explains all, that they are of one kind only half.
+#[test]
+fn what_explains_more_is_named() {
+    let report = of_times(30, 5, |nth, at| {
+        let players = |client: &str, time: String, is_answered| {
+            let players = asked(&time, client, [PLAYERS, NONE], is_answered);
+            if nth == 0 { String::new() } else { players }
+        };
+        let info = info(&format!("{at}.01"), "c", false);
+        let again = players("c:50009", format!("{at}.02"), false);
+        let again = if nth % 2 == 0 { again } else { String::new() };
+        let given = if nth == 0 { challenged("c") } else { String::new() };
+        players("c", format!("{at}.00"), true) + &info + &again + &given
+    });
+    assert_eq!(answered(&report).0, "no rate_limited", "{report:#}");
+}
