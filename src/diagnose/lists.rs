@@ -260,9 +260,15 @@ impl Lists {
         lists.into_iter().collect()
     }
 
-    /// Whether the latest list that has a server is whole.
+    /// Whether the latest list that has a server is whole. A filter explains why others are absent, not that this one is
+    /// there.
     pub(super) fn is_in_whole_list(&self, id: Id, server: &SocketAddr) -> bool {
-        self.game_of(id, server).is_some()
+        let Some(sighting) = self.sighting(server, None) else { return false };
+        let given = self.given.get(&(sighting.master, id));
+        given.is_some_and(|given| {
+            let mut whole = given.whole.values().chain(&given.narrowed_whole);
+            whole.any(|listing| listing.number == sighting.number)
+        })
     }
 
     /// The game of a server by the latest whole list that has it.

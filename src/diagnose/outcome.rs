@@ -140,7 +140,10 @@ impl Diagnosis {
         let position = position(address.ip(), &server.hops, &self.everywhere, (&clients, &masters));
         self.late_facts(address, &mut server, read, position);
         let query = server.query.map(|id| id.info().diagnosis);
-        let is_listed = self.lists.sighting(&address, None).is_some();
+        let is_in_lists = |port: &SocketAddr| self.lists.sighting(port, None).is_some();
+        let probed = self.probed.get(&address);
+        let is_listed =
+            is_in_lists(&address) || probed.is_some_and(|it| it.iter().any(is_in_lists));
         let elsewhere = server.registers_elsewhere();
         let elsewhere = elsewhere.filter(|id| is_listed || self.lists.has_whole(*id));
         let registers = server.registers.or(elsewhere).map(|id| id.info().diagnosis);

@@ -569,3 +569,27 @@ end 60";
         assert_eq!(list["text"], "5 servers in 1 packet");
     }
 }
+
+/// A filter explains why others are absent, not that a port is there.
+#[test]
+fn a_filtered_list_shows_a_wrong_port_as_well() {
+    const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+    let report = |filter: &str| {
+        let asked = |at: u32| {
+            format!(
+                "{at}.0 c > s:34665  {INFO}\n{at}.1 c > s  {INFO}\n\
+                 {at}.2 s > c  FFFFFFFF 49 11 'A' 00 'b' 00 'cstrike' 00 'c' 00 F000 01 18 00 'd' 'l' 00 01 '1' 00 00\n"
+            )
+        };
+        let script = format!(
+            "0.0 c > m:27010  31FF '0.0.0.0:0' 00 {filter} 00\n\
+             0.1 m:27010 > c  FFFFFFFF 66 0A ip:10.0.0.2:34665 ip:10.0.7.7:27015 ip:0.0.0.0:0\n{}end 60",
+            [5, 10, 15].map(asked).concat()
+        );
+        diagnosed(&script, 27015)
+    };
+    for filter in ["", r"'\\gamedir\\cstrike'"] {
+        let address = diagnosis::item(&report(filter), "servers", "list.address");
+        assert_eq!(address, "no listed_other_port", "{filter}");
+    }
+}
