@@ -593,3 +593,25 @@ fn a_filtered_list_shows_a_wrong_port_as_well() {
         assert_eq!(address, "no listed_other_port", "{filter}");
     }
 }
+
+/// What a server asks about its players is no registration.
+#[test]
+fn a_check_of_a_player_that_is_not_answered_ends_no_registration() {
+    let asked = |at: u32, port: u32, path: &str, answer: &str| {
+        format!(
+            "{at}.00 s:{port} > m tcp 'GET {path} HTTP/1.0\\r\\n\\r\\n'\n{at}.02 m > s:{port} tcp {answer} fin\n\
+             {at}.03 s:{port} > m tcp fin\n"
+        )
+    };
+    let check = asked(20, 40_002, "/a?p=28770&a=::ffff:c000:027f&i=7&u=42", "");
+    let accepted = |before: &str| {
+        let script = format!("{before}{check}end 60");
+        let report = diagnosis::diagnosed(&script, &Setting::tcp(80), &[]).1;
+        diagnosis::item(&report, "servers", "reg.accepted")
+    };
+    let text = r"'HTTP/1.0 200 OK\r\n\r\nserver registered'";
+    let register = "/r?v=140&g=20700&p=28770";
+    assert_eq!(accepted(&asked(0, 40_001, register, text)), "yes");
+    assert_eq!(accepted(&asked(0, 40_001, register, "")), "no registration_unanswered");
+    assert!(accepted("").starts_with("unknown"));
+}

@@ -1,5 +1,6 @@
 //! What a server needs to be in the list of the AssaultCube Reloaded master.
 
+use super::params::ApiPath;
 use super::rules::{ACR011, ACR034, ACR035, ENCODED, PROBE_ELSEWHERE, PROBE_UNANSWERED};
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -19,7 +20,8 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::saying(&ACR034, PROBE_UNANSWERED, &NO_PROBE_RESPONSE),
         Symptom::saying(&ACR034, PROBE_ELSEWHERE, &PROBE_OTHER_PORT),
         Symptom::saying(&ACR011, ENCODED, &causes::masters::LIST_UNREADABLE),
-        Symptom::of(&ACR035, &causes::REGISTRATION_UNANSWERED),
+        // What else a server asks is about its players.
+        Symptom::saying(&ACR035, ApiPath::Register.name(), &causes::REGISTRATION_UNANSWERED),
     ],
     proof: None,
     accepts: None,

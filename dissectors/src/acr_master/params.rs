@@ -95,7 +95,7 @@ impl ApiPath {
     }
 
     /// Its name in the specification.
-    pub(super) fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             ApiPath::Client => "/c",
             ApiPath::Register => "/r",
