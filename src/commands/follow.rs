@@ -75,7 +75,6 @@ impl Consumer for FollowConsumer<'_> {
         let findings = Findings::All { in_words: true };
         Needs {
             icmp: true,
-            flows: true,
             elsewhere: true,
             unanswered: true,
             findings,
@@ -110,7 +109,8 @@ impl Consumer for FollowConsumer<'_> {
             Event::Message(message) => {
                 let payload = message.payload();
                 if self.filter.as_ref().is_some_and(|filter| !message.is_wanted(filter)) {
-                    self.ladder.exchange(message.exchange(), message.reply(), &payload);
+                    let (effect, sending) = (message.exchange(), message.sending());
+                    self.ladder.undrawn(effect, sending, message.reply(), &payload);
                 } else if let Some(envelope) = Envelope::of(message) {
                     let (findings, mut room) = (message.checked().findings, Vec::new());
                     let certain = self.elsewhere.certain(payload.frame, findings, &mut room);
@@ -121,9 +121,8 @@ impl Consumer for FollowConsumer<'_> {
             }
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
             Event::Unanswered(request) => self.ladder.unanswered(request),
-            Event::FlowEnded(row) => self.ladder.flow(row),
             Event::CrossFlow(it) => self.elsewhere.event(it),
-            Event::Checked(_) | Event::Datagram(_) | Event::File(_) => {}
+            Event::Checked(_) | Event::FlowEnded(_) | Event::Datagram(_) | Event::File(_) => {}
         }
         Ok(())
     }

@@ -205,9 +205,9 @@ impl Consumer for PageCollector {
             }
             Event::Message(message) => current.sample.exchange(message),
             Event::Icmp(icmp) => current.sample.icmp(icmp),
-            Event::FlowEnded(row) => current.sample.flow(row),
             Event::Unanswered(request) => current.sample.unanswered(request),
-            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) | Event::File(_) => {}
+            Event::Checked(_) | Event::CrossFlow(_) | Event::FlowEnded(_) => {}
+            Event::Datagram(_) | Event::File(_) => {}
         }
         Ok(())
     }

@@ -79,7 +79,7 @@ impl Exchanges {
             effect.begins = true;
             self.reopen();
         }
-        if sending == Sending::GoesOn && self.open & 1 > 0 {
+        if matches!(sending, Sending::GoesOn(_)) && self.open & 1 > 0 {
             effect.reopens = true;
             self.open -= 1;
             self.reopen();
@@ -161,7 +161,7 @@ impl Asked {
         sending: Sending,
         payload: &Payload<'_>,
     ) -> Option<&'static str> {
-        if sending == Sending::Again || !self.habits.is_open() {
+        if sending.is_again() || !self.habits.is_open() {
             return None;
         }
         self.habits.sends(habits, payload.bytes)
@@ -218,7 +218,7 @@ mod tests {
         let mut counting = Counting::new();
         assert_eq!(counting.answer(1), [0, 0]);
         (0..3).for_each(|_| _ = counting.ask(Sending::New));
-        assert_eq!(counting.ask(Sending::Again), [3, 0]);
+        assert_eq!(counting.ask(Sending::Again(3)), [3, 0]);
         assert_eq!(counting.answer(1), [3, 1]);
         assert_eq!(counting.answer(1), [3, 1]);
         assert_eq!(counting.answer(2), [3, 2]);
@@ -250,8 +250,8 @@ mod tests {
             let counted = counting.see(Purpose::ClientChallenge, Sending::New, challenge(1));
             assert_eq!(counted, [1, 1], "also sent twice");
         }
-        assert_eq!(counting.ask(Sending::GoesOn), [1, 0]);
+        assert_eq!(counting.ask(Sending::GoesOn(1)), [1, 0]);
         assert_eq!(counting.answer(3), [1, 1]);
-        assert_eq!(counting.ask(Sending::GoesOn), [1, 1], "it had all that was requested");
+        assert_eq!(counting.ask(Sending::GoesOn(3)), [1, 1], "it had all that was requested");
     }
 }

@@ -1,21 +1,21 @@
 //! Messages as a ladder: a column for each host, an arrow for each message, from the top down.
 
+mod exchanges;
 mod json;
 mod mermaid;
 mod svg;
 mod text;
-mod unanswered;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Map, Message, Payload, Purpose, Reply, Time, Transport};
+use dissectors::kit::{Map, Purpose, Time};
 
 use super::NO_ANSWER;
-use crate::message::MessageRef;
 use crate::report::{Envelope, FindingText, comment_parts};
-use crate::session::{ExchangeEffect, IcmpEvent};
+use crate::session::IcmpEvent;
 use crate::text::escaped;
+use exchanges::LadderExchanges;
 
 pub use text::LadderLine;
 
@@ -34,14 +34,7 @@ pub struct Ladder {
     /// By packet, the index of the latest message that it completed.
     by_frame: Map<u64, usize>,
     left_out: u64,
-    /// The latest unanswered request from one end to another.
-    waiting: HashMap<[SocketAddr; 2], OpenRequest>,
-    /// The arrow of the latest request that was answered only by a challenge, from one end to another.
-    challenged: HashMap<[SocketAddr; 2], usize>,
-    /// For each flow, the number of exchanges that were not answered, once it has ended.
-    given_up: Map<u32, u64>,
-    /// The packets of arrows that were reported as requests without an answer, and whether that is certain.
-    silent: Map<u64, bool>,
+    exchanges: LadderExchanges,
     /// The first arrow of the current capture.
     first: usize,
 }
@@ -56,14 +49,6 @@ pub struct SegmentAgain {
     pub first: u64,
     /// The packet that completed the message.
     pub message: u64,
-}
-
-/// An unanswered request.
-struct OpenRequest {
-    message: &'static Message,
-    bytes: Box<[u8]>,
-    /// The packet that it was sent in first.
-    frame: u64,
 }
 
 /// A column: a host, or one of its ports if a host communicates with itself.
@@ -110,7 +95,8 @@ struct Arrow {
     response: Option<(u64, bool)>,
     /// A request that was not answered, and whether that is certain.
     unanswered: Option<bool>,
-    flow: u32,
+    /// For a request, its exchange.
+    exchange: Option<usize>,
     /// The recording lost some of it.
     lost: bool,
     /// An ICMP error instead of a message.
@@ -154,19 +140,27 @@ impl Ladder {
     /// Adds a message.
     pub fn message(&mut self, m: &Envelope<'_>) {
         let (message, payload) = (&m.message, &m.message.payload);
-        self.exchange(m.exchange, message.reply, payload);
         if self.steps.len() >= STEPS {
+            self.undrawn(m.exchange, m.sending, message.reply, payload);
             self.left_out += 1;
             return;
         }
+        let earlier = self.exchange(m.exchange, m.sending, message.reply, payload);
         let same = payload.from.ip() == payload.to.ip();
         let (from, to) = (self.party(payload.from, same), self.party(payload.to, same));
         let mut frames = Vec::new();
         payload.frames(&mut frames);
         let (summary, findings) = comment_parts(message);
-        let again = self.again(message);
+        // Masters' checks need not be answered.
+        let asks = message.purpose().is_some_and(Purpose::begins_exchange);
+        let is_own = asks && message.copy_of.is_none();
+        let exchange = is_own.then(|| self.exchanges.asks(earlier, self.steps.len()));
+        let again = m.sending.earlier().and_then(|earlier| {
+            let earlier = self.steps.get(self.step_of(earlier)?)?;
+            let is_same = earlier.message == message.name() && earlier.summary == summary;
+            is_same.then_some(earlier.again.unwrap_or(earlier.frame))
+        });
         self.by_frame.insert(payload.frame, self.steps.len());
-        self.given_up.entry(payload.flow).or_default();
         self.steps.push(Arrow {
             frame: payload.frame,
             packets: frames.len(),
@@ -181,66 +175,15 @@ impl Ladder {
             reply: message.reply.map(|reply| (reply.request, payload.time.since(reply.sent))),
             copy_of: message.copy_of,
             again,
-            // Masters' checks need not be answered.
-            asks: message.purpose().is_some_and(Purpose::begins_exchange),
+            asks,
             response: None,
             unanswered: None,
-            flow: payload.flow,
+            exchange,
             lost: payload.lost,
             icmp: false,
             segment: false,
             findings,
         });
-    }
-
-    /// For a repeated request, the packet in which it was sent first.
-    fn again(&mut self, m: &MessageRef<'_>) -> Option<u64> {
-        let payload = &m.payload;
-        if m.copy_of.is_some() {
-            return None;
-        }
-        self.waiting.remove(&[payload.to, payload.from]);
-        let message = m.kind.filter(|kind| kind.purpose.is_request())?;
-        if payload.transport != Transport::Udp {
-            return None;
-        }
-        let latest = self.waiting.get(&[payload.from, payload.to]);
-        let is_same =
-            |it: &&OpenRequest| std::ptr::eq(it.message, message) && *it.bytes == *payload.bytes;
-        let first = latest.filter(is_same).map(|it| it.frame);
-        if first.is_none() {
-            let (bytes, frame) = (payload.bytes.into(), payload.frame);
-            let waiting = OpenRequest { message, bytes, frame };
-            self.waiting.insert([payload.from, payload.to], waiting);
-        }
-        first
-    }
-
-    /// Records the effect of a message on the request with an arrow that it answers, or that it continues.
-    pub fn exchange(&mut self, effect: ExchangeEffect, reply: Option<&Reply>, of: &Payload<'_>) {
-        if effect.reopens
-            && let Some(at) = self.challenged.remove(&[of.from, of.to])
-            && let Some((_, answers)) = self.steps.get_mut(at).and_then(|it| it.response.as_mut())
-        {
-            *answers = false;
-        }
-        let Some(reply) = reply else { return };
-        self.waiting.remove(&[of.to, of.from]);
-        let request = self.open_request(reply.request);
-        if let Some((at, request)) = request.and_then(|at| Some((at, self.steps.get_mut(at)?))) {
-            request.response = Some((of.frame, effect.answers));
-            if reply.challenge_alone {
-                self.challenged.insert([of.to, of.from], at);
-            }
-        }
-    }
-
-    /// The index of the first request in this packet that is not answered so far: a segment may have several.
-    fn open_request(&self, frame: u64) -> Option<usize> {
-        let latest = *self.by_frame.get(&frame)?;
-        let of_packet = self.steps.get(..=latest)?.iter().enumerate().rev();
-        let of_packet = of_packet.take_while(|(_, step)| step.frame == frame);
-        of_packet.filter(|(_, step)| step.is_open()).last().map(|(at, _)| at)
     }
 
     /// Adds retransmitted segments of messages that have an arrow, in the order of the capture.
@@ -259,6 +202,7 @@ impl Ladder {
                 asks: false,
                 response: None,
                 unanswered: None,
+                exchange: None,
                 lost: false,
                 segment: true,
                 findings: Vec::new(),
@@ -278,7 +222,7 @@ impl Ladder {
 
     /// Adds an ICMP error about a message that has an arrow.
     pub fn icmp(&mut self, icmp: &IcmpEvent) {
-        let about = self.by_frame.get(&icmp.message).and_then(|&at| self.steps.get(at));
+        let about = self.step_of(icmp.message).and_then(|at| self.steps.get(at));
         let Some(about) = about.filter(|_| self.steps.len() < STEPS) else { return };
         let (to, end, protocol) = (about.from, about.ends[0], about.protocol);
         let host = SocketAddr::new(icmp.from, 0);
@@ -303,7 +247,7 @@ impl Ladder {
             asks: false,
             response: None,
             unanswered: None,
-            flow: 0,
+            exchange: None,
             lost: false,
             icmp: true,
             segment: false,

@@ -76,7 +76,7 @@ use text::{FindingText, parts as comment_parts};
 
 use std::fmt;
 
-use dissectors::kit::{Finding, Time};
+use dissectors::kit::{Finding, Sending, Time};
 
 use crate::message::MessageRef;
 use crate::session::{Checked, ExchangeEffect, IcmpEvent, MessageEvent, UnansweredRequest};
@@ -90,6 +90,8 @@ pub struct Envelope<'a> {
     pub digits: u8,
     /// Its effect on the exchanges of its flow.
     pub exchange: ExchangeEffect,
+    /// How it relates to earlier requests, if it is a request.
+    pub sending: Sending,
     /// The tunnels that its packets passed through, if any.
     pub via: Option<&'a dyn fmt::Display>,
 }
@@ -99,7 +101,8 @@ impl<'a> Envelope<'a> {
     pub fn of(m: &MessageEvent<'a>) -> Option<Envelope<'a>> {
         let (message, digits) = (m.to_ref(), m.context().digits);
         message.tree?;
-        Some(Envelope { message, digits, exchange: m.exchange(), via: None })
+        let (exchange, sending) = (m.exchange(), m.sending());
+        Some(Envelope { message, digits, exchange, sending, via: None })
     }
 
     /// The same message with these findings.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{
     Cut, Endings, Field, Finding, Kind, Message, Payload, Piece, Purpose, Reader, Role, Rule,
-    Severity, Side, Sink, Span, Time, Tree, Verdict, decode,
+    Sending, Severity, Side, Sink, Span, Time, Tree, Verdict, decode,
 };
 use dissectors::{Id, rule};
 
@@ -207,7 +207,8 @@ impl Sample {
             ..MessageRef::undecoded(payload)
         };
         let (digits, exchange) = (self.digits, ExchangeEffect::default());
-        let envelope = Envelope { message, digits, exchange, via };
+        let sending = Sending::New;
+        let envelope = Envelope { message, digits, exchange, sending, via };
         report.heading(self.time, out);
         report.message(&envelope, out);
     }

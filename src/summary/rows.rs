@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Map, Message, Name, Purpose, Sending, Set, Time};
+use dissectors::kit::{Map, Message, Name, Purpose, Set, Time};
 use serde::{Deserialize, Serialize};
 
 use super::described::{self, put};
@@ -228,7 +228,7 @@ impl Server {
     pub(super) fn sent(&mut self, id: Id, event: &MessageEvent<'_>) {
         self.spoken.set(moment(event), id);
         self.sent += 1;
-        self.requests += u64::from(event.sending() != Sending::Again);
+        self.requests += u64::from(!event.sending().is_again());
         widen(&mut self.seen, event.time());
     }
 
@@ -490,7 +490,7 @@ impl Client {
     pub(super) fn request(&mut self, id: Id, event: &MessageEvent<'_>, port: u16) {
         let (message, first) = (event.message(), moment(event));
         self.sent += 1;
-        self.requests += u64::from(event.sending() != Sending::Again);
+        self.requests += u64::from(!event.sending().is_again());
         widen(&mut self.seen, event.time());
         event.library().into_iter().for_each(|library| self.uses(first, Name(library)));
         self.sends_from(port);

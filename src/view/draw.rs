@@ -17,7 +17,7 @@ use super::opened::LadderScreen;
 use super::tabs::Tab;
 use super::{Areas, Chosen, InputMode, Model, Screen, View};
 use crate::report::paint::Tone;
-use crate::text::{counted, grouped};
+use crate::text::{counted, grouped, hanging};
 use theme::Theme;
 
 /// Minimum width of a list beside an open message.
@@ -221,10 +221,16 @@ fn prompt(view: &View) -> String {
     format!("write {what} to: ")
 }
 
-/// A text in this many lines at most.
+/// A text in this many lines at most: broken between words, if it fits.
 fn wrapped(text: &str, width: u16, most: usize) -> Vec<String> {
+    let width = usize::from(width.max(20));
+    let broken = hanging(text, 0, Some(width));
+    let fits = |line: &str| line.chars().count() <= width;
+    if broken.lines().count() <= most && broken.lines().all(fits) {
+        return broken.lines().map(str::to_owned).collect();
+    }
     let letters: Vec<char> = text.chars().collect();
-    let lines = letters.chunks(usize::from(width.max(20))).take(most);
+    let lines = letters.chunks(width).take(most);
     lines.map(|line| line.iter().collect()).collect()
 }
 

@@ -108,7 +108,7 @@ impl View {
         }
         let nth = screen.opened.place;
         let Some(Screen::Ladder(ladder)) = self.screens.first() else { return None };
-        let (all, conversations) = (ladder.counts().0, ladder.conversations.clone());
+        let (all, conversations) = (ladder.all_messages(), ladder.conversations.clone());
         match nth.checked_add_signed(by).filter(|&nth| nth < all) {
             Some(nth) => self.wait("reading", TaskRequest::Message(conversations, nth)),
             None => {

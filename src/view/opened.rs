@@ -19,6 +19,8 @@ pub struct OpenedConversation {
     /// For each arrow, the index of its message in the conversation; `None` for an ICMP error.
     messages: Vec<Option<u32>>,
     count: u32,
+    /// How many of them are copies, which count nowhere.
+    copies: u32,
 }
 
 impl OpenedConversation {
@@ -32,8 +34,7 @@ impl OpenedConversation {
             }
             Event::Icmp(icmp) => self.icmp(icmp),
             Event::Unanswered(request) => self.ladder.unanswered(request),
-            Event::FlowEnded(row) => self.ladder.flow(row),
-            Event::Checked(_) | Event::CrossFlow(_) => {}
+            Event::Checked(_) | Event::CrossFlow(_) | Event::FlowEnded(_) => {}
             Event::Datagram(_) | Event::File(_) => {}
         }
     }
@@ -45,6 +46,7 @@ impl OpenedConversation {
             self.messages.push(Some(self.count));
         }
         self.count = self.count.saturating_add(1);
+        self.copies += u32::from(envelope.message.copy_of.is_some());
     }
 
     /// A capture has ended.
@@ -186,9 +188,14 @@ impl LadderScreen {
         TimeFormatter::new(self.time).since(since).of_row(opened.time, opened.digits)
     }
 
+    /// The number of messages with copies.
+    pub(super) fn all_messages(&self) -> u32 {
+        self.drawn.count
+    }
+
     /// The number of messages, and of those without an arrow.
     pub(super) fn counts(&self) -> (u32, u64) {
-        (self.drawn.count, self.drawn.ladder.left_out())
+        (self.drawn.count - self.drawn.copies, self.drawn.ladder.left_out())
     }
 
     /// All of it as text.

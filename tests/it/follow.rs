@@ -81,7 +81,7 @@ fn json_agrees_with_dissect() {
 
 #[test]
 fn a_repeated_request_is_marked() {
-    let sample = "samples/silence-unanswered.pcap";
+    let sample = "samples/silence-icmp.pcap";
     let json: serde_json::Value =
         serde_json::from_str(&drawn(&["--format", "json", sample])).unwrap();
     let steps = json["steps"].as_array().unwrap();
@@ -368,4 +368,48 @@ end 20";
     let pairs = ["client_request-client_response", "register_request-register_response"];
     let expected = [1, 2].map(|nth| format!("000{nth}-acr_master-{}.json", pairs[nth - 1]));
     assert_eq!(names, expected);
+}
+
+/// A challenge that is not returned, or a part of a split answer, leaves its own exchange open, not a later one.
+#[test]
+fn the_mark_is_at_the_request_of_the_exchange_that_has_no_answer() {
+    const PLAYERS: &str = "FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5";
+    const PART: &str = "FEFFFFFF 07000000 02 00 E004 FFFFFFFF 44 01 00 'A'";
+    let exchange = |at: f64, answer: &str| {
+        format!(
+            "{:.2} c > s  FFFFFFFF 55 FFFFFFFF\n{:.2} s > c  FFFFFFFF 41 11223344\n\
+             {:.2} c > s  FFFFFFFF 55 11223344\n{:.2} s > c  {answer}\n",
+            at,
+            at + 0.02,
+            at + 0.03,
+            at + 0.05
+        )
+    };
+    let challenged = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 11223344\n";
+    let other = "0.00 c > s  FFFFFFFF 56 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 11223344\n";
+    let twice = "0.0 c > s  FFFFFFFF 69\n0.5 c > s  FFFFFFFF 69\n";
+    let end = "end 60";
+    for (script, marked) in [
+        (format!("{challenged}{}{end}", exchange(10.0, PLAYERS)), 1),
+        (format!("{other}{}{end}", exchange(10.0, PLAYERS)), 1),
+        (format!("{}{}{end}", exchange(0.0, PART), exchange(10.0, PLAYERS)), 3),
+        (format!("{twice}{}{end}", exchange(10.0, PLAYERS)), 2),
+    ] {
+        let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+        let (silent, _) = unanswered(&[&file]);
+        assert_eq!(silent, BTreeSet::from([marked]), "{}", drawn(&[&file]));
+        // Also where the answers are not shown.
+        let requests = "a2s.player_request or a2s.rules_request or a2s.ping_request";
+        let (silent, _) = unanswered(&["-Y", requests, &file]);
+        assert_eq!(silent, BTreeSet::from([marked]), "{script}");
+    }
+}
+
+#[test]
+fn a_request_of_a_later_exchange_is_not_sent_again() {
+    let script =
+        "0.0 c > s  FFFFFFFF 69\n10.0 c > s  FFFFFFFF 69\n10.1 s > c  FFFFFFFF 6A 00\nend 20";
+    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+    let text = drawn(&[&file]);
+    assert!(!text.contains("sent again") && text.contains("no answer"), "{text}");
 }

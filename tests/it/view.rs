@@ -149,7 +149,8 @@ fn unanswered(file: &str) -> Vec<u64> {
 
 #[test]
 fn requests_without_an_answer_are_marked_as_many_as_flows_counts() {
-    for file in ["samples/silence-unanswered.pcap", "samples/a2s-quirks.pcap"] {
+    for name in ["silence-unanswered", "a2s-quirks", "diagnose-queries-faults", "gamespy4-faults"] {
+        let file = &*format!("samples/{name}.pcap");
         let flows = gamewire(["flows", "--no-config", "--format", "csv", file]).out;
         let mut lines = flows.lines().map(|line| Vec::from_iter(line.split(',')));
         let head = lines.next().unwrap();

@@ -29,8 +29,8 @@ struct MultiMessageState {
     port_checked: bool,
     /// When the current exchange began, if it did not begin with the latest request.
     began: Option<Time>,
-    /// It got a challenge that no request has used so far.
-    challenged: bool,
+    /// The packet of the request that got a challenge, if no request has used it so far.
+    challenged: Option<u64>,
     /// The challenges given, the latest first.
     given: Vec<i32>,
     /// There were more than are stored.
@@ -166,26 +166,28 @@ impl Conversation {
         // A client whose info request stays unanswered may begin anew: it is the same exchange.
         let waits = |info: PendingRequest| info.is_open() && info.waits(clock);
         let info = summary.timestamp.and_then(|timestamp| self.info_asked(timestamp));
-        let begins_anew = is_challenge && info.is_some_and(waits);
-        let goes_on = !is_challenge
-            && self.rest.as_mut().is_some_and(|rest| std::mem::take(&mut rest.challenged));
+        let begins_anew =
+            info.filter(|info| is_challenge && waits(*info)).map(|info| info.mark.frame);
+        let rest = self.rest.as_mut().filter(|_| !is_challenge);
+        let goes_on = rest.and_then(|rest| rest.challenged.take());
         let mut overdue = None;
         if let Some(at) = self.requests.latest(|other| asked.what.repeats(&other.what)) {
             let Some(before) = self.requests.get(at) else { return (Sending::New, None) };
             if before.waits(clock) {
                 self.requests.change(at, |same| repeat(same, asked));
                 self.rest().began.get_or_insert(before.mark.time);
-                return (Sending::of(goes_on, before.is_open() || begins_anew), None);
+                let again = before.is_open().then_some(before.mark.frame);
+                return (Sending::of(goes_on, again.or(begins_anew)), None);
             }
             self.requests.take(at);
             overdue = before.is_open().then_some(Removed::Overdue(before));
         }
         // Another challenge begins another exchange.
         if is_challenge
-            && !begins_anew
+            && begins_anew.is_none()
             && let Some(rest) = &mut self.rest
         {
-            (rest.began, rest.challenged) = (None, false);
+            (rest.began, rest.challenged) = (None, None);
         }
         let sending = Sending::of(goes_on, begins_anew);
         let removed = self.requests.push(asked, settings.limits.pending, clock);
@@ -265,7 +267,7 @@ impl Conversation {
         let rest = self.rest();
         let began = rest.began.unwrap_or(asked.mark.time);
         rest.began = (!complete).then_some(began);
-        rest.challenged = !complete;
+        rest.challenged = (!complete).then_some(asked.mark.frame);
         Reply { began, challenge_alone: !complete, ..asked.reply(complete) }
     }
 

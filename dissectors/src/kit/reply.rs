@@ -29,19 +29,33 @@ pub enum Sending {
     /// It begins an exchange.
     #[default]
     New,
-    /// It repeats a request that is still waiting.
-    Again,
-    /// It continues an exchange with the challenge from the response.
-    GoesOn,
+    /// It repeats a request that is still waiting, or begins its exchange anew: that of this packet.
+    Again(u64),
+    /// It continues an exchange with the challenge from the response: that of the request in this packet.
+    GoesOn(u64),
 }
 
 impl Sending {
-    /// How a request relates to earlier ones: one that continues an exchange is no repeat, whatever came before.
-    pub const fn of(goes_on: bool, is_again: bool) -> Sending {
-        match (goes_on, is_again) {
-            (true, _) => Sending::GoesOn,
-            (false, true) => Sending::Again,
-            (false, false) => Sending::New,
+    /// How a request relates to earlier ones, by the packets of those that it continues and repeats: one that
+    /// continues an exchange is no repeat, whatever came before.
+    pub const fn of(goes_on: Option<u64>, again: Option<u64>) -> Sending {
+        match (goes_on, again) {
+            (Some(frame), _) => Sending::GoesOn(frame),
+            (None, Some(frame)) => Sending::Again(frame),
+            (None, None) => Sending::New,
+        }
+    }
+
+    /// Whether it repeats a request.
+    pub const fn is_again(self) -> bool {
+        matches!(self, Sending::Again(_))
+    }
+
+    /// The packet of the request that it repeats or continues.
+    pub const fn earlier(self) -> Option<u64> {
+        match self {
+            Sending::New => None,
+            Sending::Again(frame) | Sending::GoesOn(frame) => Some(frame),
         }
     }
 }

@@ -3,7 +3,6 @@
 use dissectors::kit::{Role, Set};
 use serde_json::{Value, json};
 
-use crate::flows::FlowRow;
 use crate::message::MessageRef;
 use crate::report::json::{Json, hex};
 use crate::report::ladder::Ladder;
@@ -34,6 +33,9 @@ pub struct Sample {
     /// The number of messages, and of copies among them, which count nowhere.
     seen: u64,
     copies: u64,
+    /// The latest packet that completed one, and how many more messages than one packets completed.
+    latest: u64,
+    further: u64,
     is_full: bool,
 }
 
@@ -72,6 +74,8 @@ impl Sample {
             details: Vec::new(),
             seen: 0,
             copies: 0,
+            latest: 0,
+            further: 0,
             is_full: false,
         }
     }
@@ -97,31 +101,36 @@ impl Sample {
     pub fn again(&self, frames: Set<u64>, most: usize, room: usize) -> Sample {
         let of_findings = (frames.len() as u64).min(self.seen);
         let left = self.seen - of_findings;
-        let wanted = (most as u64).saturating_sub(of_findings).min(left);
+        // Findings may be about all messages of a packet.
+        let certain = of_findings.saturating_add(self.further);
+        let wanted = (most as u64).saturating_sub(certain).min(left);
         let choice = SampleSelection { frames, wanted, left, random: 0 };
         Sample { choice: Some(choice), ..Sample::new(most, room) }
     }
 
     /// A message, taken or not, may answer a request.
     pub fn exchange(&mut self, m: &MessageEvent<'_>) {
-        self.ladder.exchange(m.exchange(), m.reply(), &m.payload());
+        self.ladder.undrawn(m.exchange(), m.sending(), m.reply(), &m.payload());
     }
 
     /// The next message of the capture.
     pub fn message(&mut self, m: &MessageEvent<'_>) {
         self.seen += 1;
         self.copies += u64::from(m.context().copy_of.is_some());
+        let payload = m.payload();
+        let is_further = payload.frame == self.latest;
+        self.latest = payload.frame;
+        self.further += u64::from(is_further);
         if self.is_full() {
             return;
         }
-        let payload = m.payload();
-        self.exchange(m);
         let has_finding = self.choice.as_ref().is_some_and(|it| it.frames.contains(&payload.frame));
-        if !has_finding && !self.choice.as_mut().is_none_or(SampleSelection::takes) {
-            return;
+        if !has_finding && !self.choice.as_mut().is_none_or(|choice| choice.takes(is_further)) {
+            return self.exchange(m);
         }
         let Some(envelope) = Envelope::of(m) else { return };
         if self.taken >= self.most {
+            self.exchange(m);
             return self.fill();
         }
         let before = self.ladder.steps();
@@ -156,11 +165,6 @@ impl Sample {
             self.rows.push(None);
             self.details.extend_from_slice(b"null\n");
         }
-    }
-
-    /// A flow has ended.
-    pub fn flow(&mut self, row: &FlowRow) {
-        self.ladder.flow(row);
     }
 
     /// A request was not answered, as a finding says.
@@ -202,7 +206,8 @@ impl Sample {
         self.is_full = true;
         if self.choice.is_none() {
             let empty = Sample::new(self.most, self.room);
-            *self = Sample { seen: self.seen, copies: self.copies, is_full: true, ..empty };
+            let Sample { seen, copies, latest, further, .. } = *self;
+            *self = Sample { seen, copies, latest, further, is_full: true, ..empty };
         }
     }
 
@@ -247,8 +252,9 @@ impl Sample {
 
 impl SampleSelection {
     /// Whether the next message without a finding is taken: with equal probability for all
-    /// remaining ones, and the same ones in every run.
-    fn takes(&mut self) -> bool {
+    /// remaining ones, and the same ones in every run. `is_further`: there was room for it in case that it has one.
+    fn takes(&mut self, is_further: bool) -> bool {
+        self.wanted += u64::from(is_further);
         // SplitMix64.
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.random;
@@ -278,4 +284,19 @@ fn with_row(mut step: Value, row: Option<&Row>) -> Value {
         add("completes", false.into());
     }
     step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_about_all_messages_of_a_packet_have_room() {
+        let seen = Sample { seen: 100, further: 5, ..Sample::new(50, 0) };
+        let mut again = seen.again((1..=20).collect(), 50, 0).choice.unwrap();
+        assert_eq!((again.wanted, again.left), (25, 80));
+        // The room for one that has no finding is for others.
+        let taken = (0..80).filter(|nth| again.takes(*nth < 5)).count();
+        assert_eq!(taken, 30);
+    }
 }

@@ -248,7 +248,7 @@ fn a_challenge_from_another_host_is_returned_in_the_same_exchange() {
     lab.c(0.06, &bytes("FFFFFFFF 56 4BA1D522")).c(60.0, &bytes(U));
     let requests = lab.sink.heard.iter().filter(|heard| heard.speaker == Role::Client);
     let sendings: Vec<_> = requests.map(|heard| heard.sending).collect();
-    assert_eq!(sendings, [Sending::New, Sending::GoesOn, Sending::New, Sending::New]);
+    assert_eq!(sendings, [Sending::New, Sending::GoesOn(1), Sending::New, Sending::New]);
 }
 
 /// The endpoint answered on another flow of the two hosts.

@@ -162,8 +162,12 @@ impl<Q: Question> Exchanges<Q> {
     /// challenge in its response, or a new one.
     pub fn send(&mut self, mut asked: Request<Q>, most: usize, clock: Clock) -> Sent<Q> {
         if let Some(at) = self.position(|before| asked.is_again(before, clock.timeout)) {
-            self.change(at, |before| before.sent_again(asked.mark));
-            return Sent { sending: Sending::Again, challenged: None, removed: None };
+            let mut frame = 0;
+            self.change(at, |before| {
+                frame = before.mark.frame;
+                before.sent_again(asked.mark);
+            });
+            return Sent { sending: Sending::Again(frame), challenged: None, removed: None };
         }
         let (goes_on, challenged) = self.go_on(&mut asked, clock.timeout);
         let sending = Sending::of(goes_on, self.begin_anew(&mut asked, clock.timeout));
@@ -191,10 +195,11 @@ impl<Q: Question> Exchanges<Q> {
     }
 
     /// A client that repeats a request which was or may have been answered has not recognized the
-    /// response, wants a new one, or continues with the challenge from it. Returns whether the latter
-    /// is the case, and which request's response must have been that challenge.
-    fn go_on(&mut self, asked: &mut Request<Q>, timeout: i64) -> (bool, Option<Q>) {
-        let mut challenged = None;
+    /// response, wants a new one, or continues with the challenge from it. Returns in the latter
+    /// case the packet of the request that it continues, and which request's response must have been that
+    /// challenge.
+    fn go_on(&mut self, asked: &mut Request<Q>, timeout: i64) -> (Option<u64>, Option<Q>) {
+        let (mut challenged, mut continued) = (None, None);
         let mut before = self.position(|before| asked.goes_on_from(before));
         if before.is_none()
             && let Some((at, what)) = self.trade(asked, timeout)
@@ -208,6 +213,7 @@ impl<Q: Question> Exchanges<Q> {
             && let Some(before) = self.change(at, |it| it.flags -= RequestFlags::GOES_ON)
         {
             asked.began = before.began;
+            continued = Some(before.mark.frame);
         }
         while let Some(at) = self.position(|before| asked.replaces(before))
             && let Some(before) = self.take(at)
@@ -216,23 +222,21 @@ impl<Q: Question> Exchanges<Q> {
                 asked.lend(before.left);
             }
         }
-        (before.is_some(), challenged)
+        (continued, challenged)
     }
 
     /// A client whose request with a challenge stays unanswered begins anew: with a request for another challenge, then with
-    /// that challenge. It is still the same exchange. Returns whether this request does so.
-    fn begin_anew(&mut self, asked: &mut Request<Q>, timeout: i64) -> bool {
-        let Some(at) = self.position(|before| asked.begins_anew(before, timeout)) else {
-            return false;
-        };
-        let Some(before) = self.get(at) else { return false };
+    /// that challenge. It is still the same exchange. Returns the packet of the unanswered request if this request does so.
+    fn begin_anew(&mut self, asked: &mut Request<Q>, timeout: i64) -> Option<u64> {
+        let at = self.position(|before| asked.begins_anew(before, timeout))?;
+        let before = self.get(at)?;
         asked.began = before.began.min(asked.began);
         if asked.what.has_challenge() {
             asked.tries = asked.tries.saturating_add(before.tries);
             asked.lend(before.left);
             self.take(at);
         }
-        true
+        Some(before.mark.frame)
     }
 
     /// A client that continues with a challenge shows which request it belongs to, or that it no longer

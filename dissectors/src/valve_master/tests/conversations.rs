@@ -77,11 +77,14 @@ fn each_repeat_prolongs_the_wait() {
         let at = |ms: i64| Time(ms * 1_000_000);
         let repeated = Reply { began: at(0), tries: 3, ..Reply::to(3, at(4000)) };
         assert_eq!(outcome.replies[3], Some(repeated));
-        assert_eq!(outcome.sendings, [Sending::New, Sending::Again, Sending::Again, Sending::New]);
+        assert_eq!(
+            outcome.sendings,
+            [Sending::New, Sending::Again(1), Sending::Again(2), Sending::New]
+        );
         assert!(outcome.failed().is_empty(), "{:?}", outcome.findings);
         // The fifth one comes three timeouts after the first one.
         let outcome = converse(&sent(&[0, 2500, 5000, 7500, 9000]), 9100);
-        let again = [Sending::Again; 3];
+        let again = [1, 2, 3].map(Sending::Again);
         assert_eq!(outcome.sendings, [&[Sending::New], &again[..], &[Sending::New]].concat());
         // The answer is missing when the timeout has passed after the latest sending.
         let silent = |until| {

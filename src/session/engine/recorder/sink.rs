@@ -208,11 +208,11 @@ impl<F: FieldSink> Sink for Recorder<F> {
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         let sending = std::mem::take(&mut self.sending);
         // A copy that the network or the recorder made is not another request.
-        let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
-        let asks = if is_copy { Sending::Again } else { sending };
-        let effect = match is_copy {
-            true => ExchangeEffect::default(),
-            false => self.count(message, sending, payload),
+        let copy_of = self.batch.context().and_then(|context| context.copy_of);
+        let asks = copy_of.map_or(sending, Sending::Again);
+        let effect = match copy_of {
+            Some(_) => ExchangeEffect::default(),
+            None => self.count(message, sending, payload),
         };
         if self.traffic.is_some() {
             self.count_traffic(message, effect, payload);
