@@ -22,9 +22,9 @@ pub struct FindingGroup<'o> {
     pub first: Option<&'o ReportedFinding>,
 }
 
-/// The findings of one party; `None` for faults of the recording.
+/// The findings of one party, or of many sources together.
 pub struct ByParty<'o> {
-    /// The party.
+    /// The party; `None` for many sources, and for faults of the recording.
     pub party: Option<Party>,
     /// Their number, kept or only counted.
     pub count: u64,
@@ -103,9 +103,9 @@ fn by_party<'o>(
     tally: &Tally,
 ) -> Vec<ByParty<'o>> {
     let mut parties: Vec<ByParty<'_>> = Vec::new();
-    let mut places: Map<Option<Party>, usize> = Map::default();
-    let mut place = |parties: &mut Vec<ByParty<'o>>, party| {
-        let at = *places.entry(party).or_insert(parties.len());
+    let mut places: Map<(Option<Party>, Option<String>), usize> = Map::default();
+    let mut place = |parties: &mut Vec<ByParty<'o>>, party, attack| {
+        let at = *places.entry((party, attack)).or_insert(parties.len());
         if at == parties.len() {
             parties.push(ByParty { party, count: 0, found: Vec::new() });
         }
@@ -116,12 +116,13 @@ fn by_party<'o>(
     for verdict in verdicts.filter(|it| it.severity(rule_outcome.severity) == severity) {
         let of_rule = tally.parties().get(&(rule_outcome.rule.code, verdict));
         for (&party, count) in of_rule.into_iter().flatten() {
-            let at = place(&mut parties, Some(party));
+            let at = place(&mut parties, Some(party), None);
             parties[at].count += count;
         }
     }
     for &found in found {
-        let at = place(&mut parties, Party::of(found));
+        let attack = found.attack.as_ref().map(ToString::to_string);
+        let at = place(&mut parties, Party::of(found), attack);
         let by = &mut parties[at];
         by.found.push(found);
         by.count = by.count.max(by.found.len() as u64);

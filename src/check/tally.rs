@@ -34,9 +34,9 @@ impl Hash for Party {
 }
 
 impl Party {
-    /// The party at fault in a finding, if any.
+    /// The party at fault in a finding, if it is one.
     pub fn of(found: &ReportedFinding) -> Option<Party> {
-        Party::new(found.who, found.party)
+        Party::new(found.who, found.one_party())
     }
 
     /// A party with this role.

@@ -134,8 +134,8 @@ impl<'d> Answer<'d> {
     /// That there are more faults than are shown.
     pub(in crate::report) fn more_faults(&self) -> Option<String> {
         let more = self.of_outcome(Outcome::Fault).count().saturating_sub(SERVERS);
-        let more = (more > 0).then(|| counted(more as u64, "more"));
-        more.map(|more| format!("{more} with a fault: gamewire diagnose lists them"))
+        let more = (more > 0).then(|| grouped(more as u64));
+        more.map(|more| format!("{more} more with a fault: gamewire diagnose lists them"))
     }
 
     /// It as text: what is wrong, conformance in a line, then who has no fault, and conformance in full.
@@ -259,8 +259,8 @@ pub(in crate::report) fn says_of_others(own: &[Diagnosed<'_>], outcome: Outcome)
 
 /// That there are more of them than are shown.
 pub(in crate::report) fn more_others(all: usize, shown: usize) -> String {
-    let more = counted(all.saturating_sub(shown) as u64, "more");
-    format!("{more}: gamewire diagnose --server IP:PORT shows each")
+    let more = grouped(all.saturating_sub(shown) as u64);
+    format!("{more} more: gamewire diagnose --format json lists all")
 }
 
 /// A server, a client or a master.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dissectors::kit::{Role, Severity};
 
-use crate::check::{FindingGroup, Outcome, RuleStatus};
+use crate::check::{ByParty, FindingGroup, Outcome, RuleStatus};
 use crate::session::Totals;
 use crate::text::{counted, escaped, grouped};
 
@@ -48,10 +48,9 @@ impl Conformance {
             RuleStatus::Fail | RuleStatus::Pass => "pass",
         };
         let groups = FindingGroup::all(outcome, 0);
-        let mut sentences: Vec<_> = [Role::Server, Role::Client, Role::Master]
-            .iter()
-            .filter_map(|who| broken(*who, &groups))
-            .collect();
+        let mut sentences = Vec::from_iter(many_sources(&groups));
+        let each = [Role::Server, Role::Client, Role::Master, Role::Any];
+        sentences.extend(each.iter().filter_map(|who| broken(*who, &groups)));
         let (asked, answered) = (outcome.requests.asked, outcome.requests.answered);
         if asked > 0 {
             let (some, all) = (grouped(answered), counted(asked, "request"));
@@ -92,20 +91,43 @@ pub(super) fn as_sentence(text: &str) -> String {
 
 /// The rules that one kind of party broke, and the parties.
 fn broken(who: Role, groups: &[FindingGroup<'_>]) -> Option<String> {
+    let is_it = |group: &FindingGroup<'_>, by: &ByParty<'_>| {
+        !by.is_attack() && by.who(group.rule_outcome.rule) == who
+    };
+    let (rules, parties) = rules_and_parties(groups, is_it, |by| by.party);
+    // What neither its messages nor its port show to be more.
+    let noun = if who == Role::Any { "host" } else { who.name() };
+    let kind = counted(parties.len().max(1) as u64, noun);
+    let by = named(parties.iter().map(ToString::to_string));
+    let by = if by.is_empty() { by } else { format!(": {by}") };
+    rules.map(|rules| format!("{kind} broke {rules}{by}."))
+}
+
+/// The rules that many sources together broke, and whom they hit.
+fn many_sources(groups: &[FindingGroup<'_>]) -> Option<String> {
+    let (rules, attacks) = rules_and_parties(groups, |_, by| by.is_attack(), |by| by.name());
+    rules.map(|rules| {
+        format!("Many sources together broke {rules}: {}.", named(attacks.into_iter()))
+    })
+}
+
+/// The rules with errors or warnings of such parties, with their number, and these parties.
+fn rules_and_parties<T: Ord>(
+    groups: &[FindingGroup<'_>],
+    is_it: impl Fn(&FindingGroup<'_>, &ByParty<'_>) -> bool,
+    party: impl Fn(&ByParty<'_>) -> Option<T>,
+) -> (Option<String>, BTreeSet<T>) {
     let (mut rules, mut parties) = (BTreeMap::new(), BTreeSet::new());
     for group in groups.iter().filter(|it| it.severity > Severity::Note) {
         let rule = group.rule_outcome.rule;
-        for by in group.parties.iter().filter(|by| by.who(rule) == who) {
+        for by in group.parties.iter().filter(|by| is_it(group, by)) {
             rules.insert(rule.code, rule.slug);
-            parties.extend(by.party);
+            parties.extend(party(by));
         }
     }
-    let (count, names) =
-        (rules.len() as u64, named(rules.iter().map(|(code, slug)| format!("{code} {slug}"))));
-    let by = named(parties.iter().map(ToString::to_string));
-    let by = if by.is_empty() { by } else { format!(": {by}") };
-    let kind = counted(parties.len().max(1) as u64, who.name());
-    (count > 0).then(|| format!("{kind} broke {} ({names}){by}.", counted(count, "rule")))
+    let names = named(rules.iter().map(|(code, slug)| format!("{code} {slug}")));
+    let count = rules.len() as u64;
+    ((count > 0).then(|| format!("{} ({names})", counted(count, "rule"))), parties)
 }
 
 /// How many errors, warnings and notes each party has.

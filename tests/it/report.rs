@@ -546,3 +546,21 @@ fn the_page_marks_the_requests_that_a_ladder_marks() {
     }
     assert!(marks > 50, "{marks}");
 }
+
+/// Also parties of which nothing shows whether they are clients or servers, and many sources, of which none is named.
+#[test]
+fn conformance_names_all_who_broke_rules() {
+    let project = Project::new("report-who");
+    for (sample, says) in [
+        ("gamespy1-faults", "1 host broke 1 rule (GS1005 validate-code): 10.0.0.1:50001."),
+        (
+            "abuse-query-flood",
+            "Many sources together broke 1 rule (SEC006 query-flood): 3646 sources toward 23.17.34.51:27015.",
+        ),
+    ] {
+        let page = page(&project, &[&format!("samples/{sample}.pcap")]);
+        assert!(page.contains(says), "{sample}");
+        let parties = captures(&page).remove(0)["parties"].clone();
+        assert!(parties.get("100.64.0.0").is_none(), "{parties}");
+    }
+}

@@ -273,21 +273,23 @@ fn columns() -> Value {
     let table = |table: Table| {
         let headings = table.headings();
         let columns = table.for_people().into_iter().filter_map(|shown| column(headings[shown.at]));
-        (table.name().to_owned(), columns.flat_map(with_notes).collect())
+        let whose = if matches!(table, Table::Flows) { "in its messages" } else { "of its own" };
+        (table.name().to_owned(), columns.flat_map(|column| with_notes(column, whose)).collect())
     };
     let tables = [Table::Servers, Table::Masters, Table::Clients, Table::Flows];
     Value::Object(tables.into_iter().map(table).collect())
 }
 
-/// The column of findings counts errors and warnings; notes have one of their own.
-fn with_notes(mut column: Value) -> Vec<Value> {
+/// The column of findings counts errors and warnings; notes have one of their own. `whose`: a party is at fault for those
+/// that it has, where `summary` counts all in its flows.
+fn with_notes(mut column: Value, whose: &str) -> Vec<Value> {
     if column["name"] != "findings" {
         return vec![column];
     }
-    column["meaning"] = "Errors and warnings; notes are counted apart.".into();
+    column["meaning"] = format!("Errors and warnings {whose}; notes are counted apart.").into();
     let notes = json!({
         "name": "notes", "heading": "Notes", "kind": "count", "of": "", "rare": true,
-        "meaning": "Notes: worth knowing, but no fault.",
+        "meaning": format!("Notes {whose}: worth knowing, but no fault."),
     });
     vec![column, notes]
 }

@@ -51,7 +51,7 @@ const kindsOf = (kinds) => Object.entries(kinds).map(([name, count]) => `${name}
 // The rows of the summary as they are shown.
 function wholeRows(table, key, capture) {
   const whole = (row) => {
-    const shown = { ...row, players: playersOf(row), kinds: row.kinds && kindsOf(row.kinds), libraries: row.libraries?.join(", ") };
+    const shown = { ...row, largest: row.largest || undefined, players: playersOf(row), kinds: row.kinds && kindsOf(row.kinds), libraries: row.libraries?.join(", ") };
     const [errors, warnings, notes] = capture.parties[row[key]] || [0, 0, 0];
     return "findings" in row ? Object.assign(shown, { findings: errors + warnings, errors, notes }) : shown;
   };
@@ -98,7 +98,7 @@ function narrowed(table, got, sent, found) {
   const responses = sent.filter((m) => m.speaker === "server" && m.request !== undefined);
   return {
     ...fared(asks, responds), ...tally(found), sent: Object.values(kinds).reduce((a, b) => a + b, 0), kinds: kindsOf(kinds),
-    rate: undefined, sockets: new Set(sent.map((m) => m.src)).size, largest: Math.max(0, ...responses.map((m) => m.length)),
+    rate: undefined, sockets: new Set(sent.map((m) => m.src)).size, largest: Math.max(0, ...responses.map((m) => m.length)) || undefined,
   };
 }
 
@@ -109,7 +109,7 @@ function flowRows(messages) {
     const asks = own.find((m) => m.speaker === "client") || own[0];
     const ends = asks.speaker === "client" || asks.speaker === "server" ? [asks.src, asks.dst] : [asks.dst, asks.src];
     const late = () => ({ duration: own[own.length - 1].at - own[0].at, messages: sumOf(own),
-      ...fared(own, own), ...tally(own.flatMap((m) => m.findings)) });
+      ...fared(own, own), ...tally(own.flatMap((m) => m.findings.filter((f) => f.flow === flow))) });
     return { flow, client: ends[0], server: ends[1], protocol: own[0].protocol, late };
   });
 }
