@@ -14,6 +14,7 @@ mod reviewed;
 mod selection;
 mod tally;
 mod traffic;
+mod weight;
 
 use std::collections::BTreeSet;
 
@@ -52,6 +53,8 @@ pub use selection::{FailOn, Host, Rules, Selection};
 pub use selection::{rule, severity, who};
 pub use tally::{Party, Tally};
 use traffic::SelectedTraffic;
+#[doc(hidden)]
+pub use weight::{WEIGHTS, weight};
 
 /// Maximum number of findings of one rule and one verdict; further ones are counted. A single
 /// message may reach it.

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Code, Evidence, FlowFacts, Map, Mark, Role, SeenMessage, Side, Sink, Span, Time, Verdict,
+    Code, Evidence, FlowFacts, Map, Mark, Role, SeenMessage, Severity, Side, Sink, Span, Time,
+    Verdict,
 };
 use dissectors::ledger::{CrossFlowBreach, KeptRule, Ledger};
 use dissectors::net_rules::{NET001, NET010, NET011, NET012, NET014};
@@ -49,7 +50,7 @@ impl Checker {
                 self.traffic.requests.unanswered(&context, evidence, &mark, if_heard);
             }
             if breach.is_note {
-                self.reviewed.count(rule, (Verdict::Note, false), &context);
+                self.reviewed.count(rule, Severity::Note, (Verdict::Note, false), &context);
                 self.results.noted_before(rule, &mark, || breach.detail.to_string());
                 self.take(&context, None);
                 continue;
@@ -57,7 +58,8 @@ impl Checker {
             self.results.evidence(Evidence { lossy, ..Evidence::default() });
             let verdict = self.results.verdict(rule, Some(breach.evidence));
             let if_heard = self.results.is_proven_if_heard(rule, breach.evidence);
-            self.reviewed.count(rule, (verdict, if_heard), &context);
+            let severity = self.results.severity(rule, verdict);
+            self.reviewed.count(rule, severity, (verdict, if_heard), &context);
             if !self.leaves_out(rule, breach.evidence, mark.side, &context) {
                 let detail = || breach.detail.to_string();
                 self.results.recalled(rule, false, breach.evidence, &mark, detail);

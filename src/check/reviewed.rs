@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Map, Rule, Verdict};
+use dissectors::kit::{Map, Rule, Severity, Verdict};
 use dissectors::ledger::{Ledger, LedgerSettings};
 
 use crate::flows::{FindingCounts, FlowRow};
 use crate::session::{Event, FlowContext, HeardServer, Needs, Totals};
 
-use super::{Checker, Selection};
+use super::{Checker, Selection, weight};
 
 /// What the whole capture shows about the findings of its flows.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +31,10 @@ pub struct ReviewedFlow {
     pub protocol: Option<Id>,
     /// The findings.
     pub findings: FindingCounts,
+    /// Their number, with all that are inconclusive.
+    pub all: u64,
+    /// The [`weight`] of the gravest of them.
+    pub worst: u8,
 }
 
 impl ReviewedFlows {
@@ -38,6 +42,7 @@ impl ReviewedFlows {
     pub(super) fn count(
         &mut self,
         rule: &Rule,
+        severity: Severity,
         (verdict, if_heard): (Verdict, bool),
         context: &FlowContext,
     ) {
@@ -48,8 +53,12 @@ impl ReviewedFlows {
             ends: context.flow.ends,
             protocol: context.protocol,
             findings: FindingCounts::default(),
+            all: 0,
+            worst: 0,
         });
         flow.findings.count(rule, verdict, if_heard);
+        flow.all += 1;
+        flow.worst = flow.worst.max(weight(severity, verdict));
     }
 
     /// These servers are heard in other flows.
@@ -78,9 +87,9 @@ impl ReviewedFlows {
         self.dropped
     }
 
-    /// The flows with findings that only several flows together show, in no order.
-    pub fn flows(&self) -> impl Iterator<Item = &ReviewedFlow> {
-        self.flows.values()
+    /// The flows with findings that only several flows together show, with their numbers, in no order.
+    pub fn flows(&self) -> impl Iterator<Item = (u32, &ReviewedFlow)> {
+        self.flows.iter().map(|(&number, flow)| (number, flow))
     }
 
     /// Servers that do not answer and are heard in other flows, with the number of findings that this proves, in no

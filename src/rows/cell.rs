@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use dissectors::kit::{Severity, Time, Verdict};
 
+use crate::check::weight;
 use crate::flows::ResponseTimes;
 
 /// The kind of a column's values. Integers are signed, because several engines have no others.
@@ -123,29 +124,6 @@ impl Cell<'_> {
 /// The sum of two counts.
 pub(crate) fn sum([a, b]: [u64; 2]) -> u64 {
     a.saturating_add(b)
-}
-
-/// Findings by severity: inconclusive ones rank below proven ones.
-pub const WEIGHTS: [Option<(Severity, Verdict)>; 7] = [
-    None,
-    Some((Severity::Note, Verdict::Inconclusive)),
-    Some((Severity::Note, Verdict::Note)),
-    Some((Severity::Warning, Verdict::Inconclusive)),
-    Some((Severity::Error, Verdict::Inconclusive)),
-    Some((Severity::Warning, Verdict::Fail)),
-    Some((Severity::Error, Verdict::Fail)),
-];
-
-/// The rank of a finding: its index in [`WEIGHTS`].
-pub fn weight(severity: Severity, verdict: Verdict) -> u8 {
-    match (severity, verdict) {
-        (Severity::Note, Verdict::Inconclusive) => 1,
-        (Severity::Note, _) | (_, Verdict::Note) => 2,
-        (Severity::Warning, Verdict::Inconclusive) => 3,
-        (Severity::Error, Verdict::Inconclusive) => 4,
-        (Severity::Warning, Verdict::Fail) => 5,
-        (Severity::Error, Verdict::Fail) => 6,
-    }
 }
 
 /// The median, the 95th percentile, or the maximum of response times.

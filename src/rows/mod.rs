@@ -20,7 +20,7 @@ mod server;
 mod summary;
 mod verdict;
 
-pub use cell::{Cell, Kind, WEIGHTS, weight};
+pub use cell::{Cell, Kind};
 pub use client::Clients;
 pub use column::{Column, Heading, Importance, Part, Shown, ShownColumn};
 pub use conversation::{ConversationRow, Conversations};

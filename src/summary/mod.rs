@@ -297,7 +297,7 @@ impl Summary {
     /// The whole capture is known: settles which findings are proven, and adds those that only several flows together
     /// show.
     pub fn settle(&mut self, reviewed: &ReviewedFlows) {
-        for flow in reviewed.flows() {
+        for (_, flow) in reviewed.flows() {
             self.found(flow.protocol, flow.ends, flow.findings);
         }
         if !reviewed.dropped() {

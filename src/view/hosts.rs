@@ -7,8 +7,9 @@ use roaring::RoaringBitmap;
 
 use super::model::Model;
 use super::tabs::{self, ShownRow};
+use crate::check::weight;
 use crate::report::TimeStyle;
-use crate::rows::{ConversationRow, weight};
+use crate::rows::ConversationRow;
 use crate::text::counted;
 
 /// The conversations of two hosts.

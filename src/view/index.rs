@@ -1,13 +1,14 @@
 //! An index of the conversations of captures: a few bytes for each, and the positions of its
 //! packets. The contents of messages are not stored, but decoded again when needed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Time, Transport};
 
-use crate::rows::{ConversationRow, WEIGHTS, weight};
+use crate::check::{ReportedFinding, ReviewedFlow, WEIGHTS, weight};
+use crate::rows::ConversationRow;
 use crate::session::{Checked, CheckedEvent, ExchangeCounts, MessageEvent};
 
 /// Maximum bytes per message: that of a conversation with a single one.
@@ -51,11 +52,15 @@ pub struct Index {
     first: u32,
     /// The numbers of those with a message, in the order of their first messages.
     order: Vec<u32>,
+    /// How many messages of a conversation are copies, which count nowhere: few have any.
+    copies: BTreeMap<u32, u32>,
     /// The addresses of conversations over IPv6, and the number of dropped ones.
     six: VecDeque<[Ipv6Addr; 2]>,
     six_gone: u32,
     /// The names of captures, and the number of the first conversation of each.
     captures: Vec<(String, u32)>,
+    /// The time to which each capture has been read.
+    read_to: Vec<Time>,
     /// Bytes of memory that it takes at most.
     most: usize,
     let_go: u64,
@@ -70,9 +75,11 @@ impl Index {
             rows: VecDeque::new(),
             first: 0,
             order: Vec::new(),
+            copies: BTreeMap::new(),
             six: VecDeque::new(),
             six_gone: 0,
             captures: Vec::new(),
+            read_to: Vec::new(),
             most: bytes,
             let_go: 0,
             messages: 0,
@@ -84,6 +91,19 @@ impl Index {
     pub fn begin(&mut self, name: &str) {
         let next = self.end();
         self.captures.push((name.to_owned(), next));
+        self.read_to.push(Time(i64::MIN));
+    }
+
+    /// The current capture was read to this time.
+    pub fn reaches(&mut self, time: Time) {
+        if let Some(latest) = self.read_to.last_mut() {
+            *latest = time.max(*latest);
+        }
+    }
+
+    /// The time to which a capture has been read.
+    pub fn read_to(&self, capture: usize) -> Option<Time> {
+        self.read_to.get(capture).copied()
     }
 
     /// The names of captures, and the number of the first conversation of each.
@@ -114,7 +134,7 @@ impl Index {
         &self.order
     }
 
-    /// The number of messages of all conversations, also of dropped ones.
+    /// The number of messages of all conversations, also of dropped ones, without copies.
     pub fn messages(&self) -> u64 {
         self.messages
     }
@@ -136,12 +156,14 @@ impl Index {
 
     /// The next message of the current capture. Returns its conversation, if that is stored.
     pub fn message(&mut self, m: &MessageEvent<'_>) -> Option<u32> {
-        self.messages += 1;
-        self.changes += 1;
         let context = m.context();
+        let is_copy = context.copy_of.is_some();
+        self.messages += u64::from(!is_copy);
+        self.changes += 1;
         let (number, id) = (self.of_flow(context.flow.number)?, context.protocol?);
         let [a, b] = context.flow.ends;
         let payload = m.payload();
+        self.reaches(payload.time);
         let (frame, time, is_tcp) =
             (payload.frame, payload.time, payload.transport == Transport::Tcp);
         let kinds = id.info().messages;
@@ -188,6 +210,9 @@ impl Index {
         if is_new {
             self.order.push(number);
         }
+        if is_copy {
+            *self.copies.entry(number).or_default() += 1;
+        }
         Some(number)
     }
 
@@ -197,6 +222,23 @@ impl Index {
             && let Some(row) = self.row_mut(number)
         {
             row.find(&it.checked());
+            self.changes += 1;
+        }
+    }
+
+    /// The current capture was read: what several flows together show about this flow.
+    pub fn reviewed(&mut self, flow: u32, it: &ReviewedFlow) {
+        if let Some(row) = self.of_flow(flow).and_then(|number| self.row_mut(number)) {
+            row.worst = row.worst.max(it.worst);
+            row.add(it.all);
+            self.changes += 1;
+        }
+    }
+
+    /// The current capture was read: a finding, of which more may be known now.
+    pub fn proven(&mut self, it: &ReportedFinding) {
+        if let Some(row) = self.of_flow(it.flow).and_then(|number| self.row_mut(number)) {
+            row.worst = row.worst.max(weight(it.severity, it.verdict));
             self.changes += 1;
         }
     }
@@ -223,6 +265,7 @@ impl Index {
         self.rows.len() * size_of::<KeptConversation>()
             + self.order.len() * 2 * size_of::<u32>()
             + self.six.len() * size_of::<[Ipv6Addr; 2]>()
+            + self.copies.len() * 2 * size_of::<[u32; 2]>()
     }
 
     /// Drops the oldest conversations: many at a time, so that the amortized cost is low.
@@ -233,6 +276,7 @@ impl Index {
         }
         let (first, rows) = (self.first, &self.rows);
         self.order.retain(|&number| number >= first);
+        self.copies = self.copies.split_off(&first);
         // Conversations may be stored in any order: only those before the first needed one are
         // dropped.
         let needed = rows.iter().filter(|row| row.is_six && row.messages > 0);
@@ -248,6 +292,15 @@ impl Index {
 
     fn row_mut(&mut self, number: u32) -> Option<&mut KeptConversation> {
         self.rows.get_mut(number.checked_sub(self.first)? as usize)
+    }
+
+    fn copies_of(&self, number: u32) -> u32 {
+        self.copies.get(&number).copied().unwrap_or(0)
+    }
+
+    /// The number of its messages with copies, if it is kept.
+    pub(super) fn all_messages(&self, number: u32) -> Option<u32> {
+        self.row(number).map(|row| row.messages)
     }
 
     /// The conversation of this number, if it has a message and is kept.
@@ -276,7 +329,7 @@ impl Index {
             message: message.name,
             start: Time((high << 32 | low) as i64),
             frames: [frame, last],
-            messages: row.messages,
+            messages: row.messages.saturating_sub(self.copies_of(number)),
             exchanges: row.exchanges(),
             slowest: (row.slowest != u32::MAX).then_some(row.slowest),
             findings: row.findings,
@@ -293,12 +346,17 @@ impl KeptConversation {
 
     fn find(&mut self, checked: &Checked<'_>) {
         let found = checked.findings.iter().map(|it| (it.severity, it.verdict, 1));
-        let more = checked.left_out.iter().map(|it| (it.rule.severity, it.verdict, it.times));
+        let more = checked.left_out.iter().map(|it| (it.severity, it.verdict, it.times));
         for (severity, verdict, times) in found.chain(more) {
             self.worst = self.worst.max(weight(severity, verdict));
-            let times = u16::try_from(times).unwrap_or(u16::MAX);
-            self.findings = self.findings.saturating_add(times);
+            self.add(times);
         }
+    }
+
+    /// Adds this many findings.
+    fn add(&mut self, times: u64) {
+        let times = u16::try_from(times).unwrap_or(u16::MAX);
+        self.findings = self.findings.saturating_add(times);
     }
 }
 

@@ -146,6 +146,9 @@ impl View {
             KeyCode::Char('n') | KeyCode::Right => return self.neighbour(1, model),
             KeyCode::Char('p') => return self.neighbour(-1, model),
             KeyCode::Char('r') => return self.again(model),
+            KeyCode::Tab => self.turn_to(self.tab as usize + 1, model),
+            KeyCode::BackTab => self.turn_to(self.tab as usize + Tab::ALL.len() - 1, model),
+            KeyCode::Char(digit @ '1'..='5') => self.turn_to(digit as usize - '1' as usize, model),
             _ if self.screens.is_empty() => self.list_key(key, model),
             _ => {}
         }
@@ -201,9 +204,6 @@ impl View {
     /// Keys of the lists alone.
     fn list_key(&mut self, key: KeyEvent, model: &Model) {
         match key.code {
-            KeyCode::Tab => self.turn_to(self.tab as usize + 1, model),
-            KeyCode::BackTab => self.turn_to(self.tab as usize + Tab::ALL.len() - 1, model),
-            KeyCode::Char(digit @ '1'..='5') => self.turn_to(digit as usize - '1' as usize, model),
             KeyCode::Char('s') => self.sort(model),
             KeyCode::Char('S') => {
                 let order = &mut self.orders[self.tab as usize];
@@ -217,7 +217,9 @@ impl View {
         }
     }
 
+    /// Shows another tab, in place of what is open.
     pub(super) fn turn_to(&mut self, tab: usize, model: &Model) {
+        self.screens.clear();
         self.tab = Tab::ALL[tab % Tab::ALL.len()];
         self.refresh(model);
     }

@@ -19,11 +19,15 @@ struct KeptMessage {
     kind: u8,
     /// It was sent by the second end.
     is_back: bool,
+    /// The network or the recorder made it of another one: it is shown, and counts nowhere.
+    is_copy: bool,
 }
 
 /// The latest messages, up to a limit.
 pub(super) struct MessageIndex {
     rows: VecDeque<KeptMessage>,
+    /// How many of them are copies.
+    copies: usize,
     most: usize,
     let_go: u64,
 }
@@ -32,15 +36,18 @@ impl MessageIndex {
     /// An empty one that takes this many bytes of memory at most.
     pub(super) fn new(bytes: usize) -> MessageIndex {
         let most = (bytes / size_of::<KeptMessage>()).max(16);
-        MessageIndex { rows: VecDeque::new(), most, let_go: 0 }
+        MessageIndex { rows: VecDeque::new(), copies: 0, most, let_go: 0 }
     }
 
     /// The next message, of this conversation.
     pub(super) fn push(&mut self, conversation: u32, first_end: bool, m: &MessageEvent<'_>) {
         if self.rows.len() >= self.most {
-            self.rows.pop_front();
+            let gone = self.rows.pop_front();
+            self.copies -= usize::from(gone.is_some_and(|row| row.is_copy));
             self.let_go += 1;
         }
+        let is_copy = m.context().copy_of.is_some();
+        self.copies += usize::from(is_copy);
         let payload = m.payload();
         let kinds = m.context().protocol.map_or(&[][..], |id| id.info().messages);
         let kind = kinds.iter().position(|it| std::ptr::eq(*it, m.message())).unwrap_or(0);
@@ -51,12 +58,24 @@ impl MessageIndex {
             frame: short(payload.frame),
             kind: u8::try_from(kind).unwrap_or(u8::MAX),
             is_back: !first_end,
+            is_copy,
         });
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// How many of them count.
+    pub(super) fn counted(&self) -> usize {
+        self.rows.len() - self.copies
+    }
+
+    /// How many of those whose conversation and packet are wanted count.
+    pub(super) fn counted_of(&self, wanted: impl Fn(u32, u64) -> bool) -> usize {
+        let counted = self.rows.iter().filter(|row| !row.is_copy);
+        counted.filter(|row| wanted(row.conversation, long(row.frame))).count()
     }
 
     /// The number of dropped ones.
@@ -74,7 +93,7 @@ impl MessageIndex {
     /// The conversation of a message, and its place there; `None`: it is gone, or earlier ones are.
     pub(super) fn place(&self, at: usize, index: &Index) -> Option<(u32, u32)> {
         let conversation = self.rows.get(at)?.conversation;
-        let all = index.get(conversation)?.messages;
+        let all = index.all_messages(conversation)?;
         let own = |row: &&KeptMessage| row.conversation == conversation;
         // Dropped ones are the first ones: what is after it is there.
         let after = self.rows.iter().skip(at + 1).filter(own).count();

@@ -236,6 +236,7 @@ impl Model {
     /// The capture was read.
     pub fn end(&mut self, name: &str, read: &mut Totals) {
         self.packets += read.packets;
+        self.index.reaches(read.end());
         (self.so_far, self.answer_so_far) = (None, None);
         let Some(checker) = self.checker.take() else { return };
         let capture = self.index.captures().len().saturating_sub(1);
@@ -245,6 +246,8 @@ impl Model {
         read.traffic = traffic;
         let outcome = checker.outcome(vec![name.to_owned()], read);
         self.summary.settle(&outcome.reviewed);
+        outcome.reviewed.flows().for_each(|(flow, it)| self.index.reviewed(flow, it));
+        outcome.findings.iter().for_each(|found| self.index.proven(found));
         if let Some(diagnoses) = diagnoses.filter(|_| self.answers.len() < ANSWERS) {
             self.answers.push(CaptureAnswer::of(name, diagnoses, &outcome, self.least, read));
         }

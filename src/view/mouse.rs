@@ -52,7 +52,6 @@ impl View {
         }
         self.note = None;
         if let Some(tab) = self.areas.tabs.iter().position(|area| area.contains(at)) {
-            self.screens.clear();
             self.turn_to(tab, model);
         } else if self.areas.filter.contains(at) {
             return self.key(ratatui::crossterm::event::KeyCode::Char('/').into(), model);

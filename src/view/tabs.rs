@@ -266,13 +266,13 @@ impl TabCounts {
                 conversations: model.index.order().len(),
                 servers: summary.servers.len() + summary.masters.len(),
                 findings,
-                messages: model.messages.len(),
+                messages: model.messages.counted(),
             },
             Some(matches) => TabCounts {
                 conversations: wanted(model).count(),
                 servers: parties(model, Sorting::default(), TimeStyle::Utc).len(),
                 findings,
-                messages: model.messages.places(|of, frame| matches.has(of, frame)).len(),
+                messages: model.messages.counted_of(|of, frame| matches.has(of, frame)),
             },
         }
     }

@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dissectors::kit::Time;
+
 use crate::capture::{self, Packet, Packets, Stop};
 use crate::cli::InputArgs;
 use crate::commands::read::options;
@@ -34,18 +36,26 @@ pub(super) struct WantedConversations {
     hosts: HashSet<[IpAddr; 2]>,
     /// The last packet of these conversations.
     last: u64,
+    /// The time to which their capture has been read, if what was missing by then matters.
+    until: Option<Time>,
 }
 
 impl WantedConversations {
     pub(super) fn new(all: impl IntoIterator<Item = ConversationRow>) -> WantedConversations {
         let (conversations, hosts) = (HashMap::new(), HashSet::new());
-        let mut wanted = WantedConversations { conversations, hosts, last: 0 };
+        let mut wanted = WantedConversations { conversations, hosts, last: 0, until: None };
         for it in all {
             wanted.last = wanted.last.max(it.frames[1]);
             wanted.hosts.insert(sorted(it.ends.map(|end| end.ip())));
             wanted.conversations.entry(sorted(it.ends)).or_default().push(it);
         }
         wanted
+    }
+
+    /// The same, judged by what their capture, read to this time, shows: a request at their end may have been
+    /// waited for.
+    pub(super) fn until(self, until: Option<Time>) -> WantedConversations {
+        WantedConversations { until, ..self }
     }
 
     /// The conversation of a message, if it is one of them.
@@ -118,7 +128,9 @@ impl CaptureAgain {
         let is_kept = self.shared.is_kept(capture);
         let filter = input.live.capture_filter.as_deref().filter(|_| !is_kept);
         let filter = filter.map(FileFilter::new).transpose()?;
-        let mut decoding = Decoding { filter, wanted, control, each };
+        let after = 3 * self.config.settings.answer_timeout;
+        let now = Time(i64::MIN);
+        let mut decoding = Decoding { filter, wanted, after, now, last: None, control, each };
         let drive = Drive::new("", input.count.filter(|_| !is_kept), Stop::default());
         match drive.run(&mut *self.open(capture)?, &mut decoder, &mut decoding) {
             Err(GivenUp::Failed(failure)) => Err(failure),
@@ -132,6 +144,11 @@ struct Decoding<'d> {
     /// Which packets are taken (`-f`).
     filter: Option<FileFilter>,
     wanted: Option<&'d WantedConversations>,
+    /// For how long packets after the last wanted message matter: an ICMP error may be about it.
+    after: i64,
+    /// The latest time of a packet, and that of the last wanted message.
+    now: Time,
+    last: Option<Time>,
     control: &'d TaskControl<'d>,
     each: &'d mut dyn FnMut(&Event<'_>) -> bool,
 }
@@ -155,6 +172,7 @@ impl Observer for Decoding<'_> {
             Some(filter) => filter.takes(packet).map_err(|why| GivenUp::Failed(why.into()))?,
             None => true,
         };
+        self.now = self.now.max(Time(packet.time));
         Ok(is_taken && self.wanted.is_none_or(|wanted| wanted.needs(packet)))
     }
 
@@ -172,7 +190,14 @@ impl Observer for Decoding<'_> {
                 packets.progress().map_or(0.0, |(done, all)| done as f64 / all.max(1) as f64);
             (self.control.progress)(share);
         }
+        let Some(wanted) = self.wanted.filter(|wanted| frame >= wanted.last) else {
+            return Ok(true);
+        };
         // Open flows are ended: an incomplete response is reported then.
-        Ok(self.wanted.is_none_or(|wanted| frame < wanted.last))
+        let Some(until) = wanted.until else { return Ok(false) };
+        let last = *self.last.get_or_insert(self.now);
+        let goes_on = self.now.since(last) < self.after;
+        decoder.go_to(frame, if goes_on { self.now } else { until.max(self.now) });
+        Ok(goes_on)
     }
 }

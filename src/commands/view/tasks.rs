@@ -147,14 +147,15 @@ impl Task {
         };
         let mut goes_on = true;
         for all in self.conversations(numbers)?.chunk_by(|one, next| one.capture == next.capture) {
-            let wanted = WantedConversations::new(all.iter().copied());
+            let capture = all.first().map_or(0, |it| it.capture);
+            let read_to = self.again.shared.lock_now().index.read_to(capture);
+            let wanted = WantedConversations::new(all.iter().copied()).until(read_to);
             let mut of_them = |event: &Event<'_>| {
                 let is_other =
                     matches!(event, Event::Message(message) if wanted.of(message).is_none());
                 goes_on = is_other || each(Some(event));
                 goes_on
             };
-            let capture = all.first().map_or(0, |it| it.capture);
             self.control(|control| {
                 self.again.decode(capture, needs, None, Some(&wanted), control, &mut of_them)
             })?;

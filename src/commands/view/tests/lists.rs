@@ -104,3 +104,70 @@ fn addresses_keep_their_ports_and_headings_are_whole_on_a_small_screen() {
         assert!(screen.contains(port), "{screen}");
     }
 }
+
+/// Those of which only the whole capture decides, too.
+#[test]
+fn a_conversation_has_all_findings_of_its_flow_and_the_gravest_of_them() {
+    for name in
+        ["a2s-split-order", "diagnose-queries-faults", "silence-unanswered", "acr-master-faults"]
+    {
+        let user = TestUser::of(&format!("{name}.pcap"));
+        let model = user.again.shared.lock_now();
+        let mut count = 0;
+        for row in model.index.order().iter().filter_map(|number| model.index.get(*number)) {
+            let own = model.found().map(|(_, found)| found);
+            let own = Vec::from_iter(own.filter(|found| found.flow == row.number + 1));
+            let worst = own.iter().map(|it| crate::check::weight(it.severity, it.verdict)).max();
+            let shown =
+                row.worst.map(|(severity, verdict)| crate::check::weight(severity, verdict));
+            assert_eq!((shown, usize::from(row.findings)), (worst, own.len()), "{name}: {row:?}");
+            count += own.len();
+        }
+        assert!(count > 0, "{name}");
+    }
+}
+
+/// It is judged by what follows it in the capture, as `follow` does.
+#[test]
+fn an_opened_conversation_has_the_marks_and_verdicts_of_follow() {
+    for name in ["silence-unanswered", "a2s-split-order", "diagnose-queries-faults"] {
+        let file = sample(&format!("{name}.pcap"));
+        let mut user = TestUser::with(&[&file]);
+        let numbers = user.again.shared.lock_now().index.order().to_vec();
+        let mut marks = 0;
+        for (nth, number) in numbers.into_iter().enumerate() {
+            user.keys(&["2", "Home"]);
+            user.keys(&vec!["Down"; nth]);
+            user.keys(&["Enter", "y", "Esc"]);
+            let flow = (number + 1).to_string();
+            let (_, followed, _) = run(&["follow", "--no-config", "--flow", &flow, &file]);
+            for mark in ["no answer", "error A2S043", "error? A2S043"] {
+                let [one, other] = [&user.copied, &followed].map(|it| it.matches(mark).count());
+                assert_eq!(one, other, "{name} {flow}: {mark}\n{}\n{followed}", user.copied);
+                marks += one;
+            }
+        }
+        assert!(marks > 0, "{name}");
+    }
+}
+
+#[test]
+fn copies_count_nowhere() {
+    let mut user = TestUser::of("silence-doubled.pcap");
+    let screen = user.screen(120, 30);
+    assert!(screen.contains("5 Messages 4 ") && screen.contains("4 messages"), "{screen}");
+    user.keys(&["5", "End", "Enter", "Esc", "2", "Enter"]);
+    let screen = user.screen(120, 30);
+    assert!(screen.contains("(copy of ") && screen.contains("4 messages"), "{screen}");
+}
+
+#[test]
+fn another_tab_is_shown_in_place_of_what_is_open() {
+    let mut user = TestUser::of("a2s-info-players-rules.pcap");
+    user.keys(&["3"]);
+    let servers = user.screen(100, 30);
+    user.keys(&["2", "Enter", "3"]);
+    assert_eq!(user.screen(100, 30), servers);
+    user.keys(&["2", "Enter", "Enter", "Tab"]);
+    assert_eq!(user.screen(100, 30), servers);
+}
