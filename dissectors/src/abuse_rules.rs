@@ -78,7 +78,8 @@ rule! {
         asks: "requests to one server stay below a rate (1,000 a second over 5 s, configurable), regardless of the number of sources",
         cite: [],
         right: polled!(),
-        wrong: "" }
+        wrong: "",
+        unshown: "it takes 5,000 requests" }
 }
 
 rule! {
@@ -92,7 +93,8 @@ rule! {
         asks: "packets of any content toward the port of a game server stay below a rate (1,000 a second over 5 s, configurable) and below three times what it sends; game traffic, which goes both ways, does not count",
         cite: [],
         right: polled!(),
-        wrong: "" }
+        wrong: "",
+        unshown: "it takes 5,000 packets" }
 }
 
 /// All of them, by code.

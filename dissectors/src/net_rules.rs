@@ -40,7 +40,8 @@ rule! {
         asks: "the IP fragments of one datagram do not overlap",
         cite: [],
         right: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  frag=512 FFFFFFFF 45 0100 'motd' 00 'x'*1000 00",
-        wrong: "" }
+        wrong: "",
+        unshown: "this notation has no fragments that overlap" }
 }
 rule! {
     /// The datagram is not in the capture: its contents, and whether it was a response, are
@@ -49,7 +50,8 @@ rule! {
         asks: "all IP fragments of every datagram are in the capture",
         cite: [],
         right: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  frag=512 FFFFFFFF 45 0100 'motd' 00 'x'*1000 00",
-        wrong: "" }
+        wrong: "",
+        unshown: "this notation has no fragments that are missing" }
 }
 rule! {
     /// Bytes of a stream were not recorded; the bytes after the gap are read and marked.
@@ -57,7 +59,8 @@ rule! {
         asks: "every byte of a stream is in the capture",
         cite: [],
         right: "",
-        wrong: "" }
+        wrong: "",
+        unshown: "it is about what was recorded of a stream, which this notation cannot say" }
 }
 rule! {
     /// One of the two copies is not from the sender: a broken middlebox changed it, or an attacker
@@ -66,7 +69,8 @@ rule! {
         asks: "a retransmission carries the same bytes as the original",
         cite: [],
         right: "",
-        wrong: "" }
+        wrong: "",
+        unshown: "this notation has no retransmissions with other bytes" }
 }
 rule! {
     /// The bytes do not match their header.
@@ -74,7 +78,8 @@ rule! {
         asks: "link, IP, UDP and TCP headers parse",
         cite: [],
         right: "",
-        wrong: "" }
+        wrong: "",
+        unshown: "this notation has no headers that do not parse" }
 }
 rule! {
     /// The recorder was stopped, or the disk was full, in the middle of a packet. All packets
@@ -83,7 +88,8 @@ rule! {
         asks: "the capture file ends after a whole record",
         cite: [],
         right: "",
-        wrong: "" }
+        wrong: "",
+        unshown: "it is about the end of the capture's file" }
 }
 rule! {
     /// The recorder was too slow: messages that seem to be missing may be among the dropped
@@ -92,7 +98,8 @@ rule! {
         asks: "the recorder dropped no packet",
         cite: [],
         right: "",
-        wrong: "" }
+        wrong: "",
+        unshown: "it is about what the recorder counts" }
 }
 
 rule! {

@@ -35,6 +35,11 @@ fn every_rule_agrees_with_its_examples() {
         let presumed = |broken: &String| {
             PRESUMED.iter().any(|(of, other)| *of == code && other == broken) && *broken != code
         };
+        if rule.examples().contains(&("Right", Err("")))
+            || rule.examples().contains(&("Wrong", Err("")))
+        {
+            complain("an example is missing, and no word says why");
+        }
         match check(rule, rule.right, true) {
             Ok((mut broken, fared)) => {
                 broken.retain(|broken| !presumed(broken));

@@ -208,6 +208,18 @@ pub struct Rule {
     pub right: &'static str,
     /// An exchange that breaks it.
     pub wrong: &'static str,
+    /// Why an exchange is missing, if one is.
+    pub unshown: &'static str,
+}
+
+impl Rule {
+    /// The exchanges, each with its name, and why one is missing.
+    pub fn examples(&self) -> [(&'static str, Result<&'static str, &'static str>); 2] {
+        [("Right", self.right), ("Wrong", self.wrong)].map(|(name, script)| {
+            let script = script.trim();
+            (name, if script.is_empty() { Err(self.unshown) } else { Ok(script) })
+        })
+    }
 }
 
 /// Declares a rule: a `static` named by its code. The doc comment is the reason, for users.
@@ -221,7 +233,7 @@ macro_rules! rule {
         asks: $asks:literal,
         cite: [$(($section:literal, $quote:literal)),* $(,)?],
         right: $right:expr,
-        wrong: $wrong:expr $(,)?
+        wrong: $wrong:expr $(, unshown: $unshown:literal)? $(,)?
      }) => {
         $(#[doc = $doc])+
         #[allow(unreachable_pub, reason = "each protocol decides which of its rules are public")]
@@ -240,6 +252,7 @@ macro_rules! rule {
             }),*],
             right: $right,
             wrong: $wrong,
+            unshown: concat!($($unshown)?),
         };
     };
     (@requires_response) => { false };

@@ -50,13 +50,16 @@ fn one(rule: &Rule, severities: &Severities, out: &mut String) {
     put(out, format_args!("*{severity}, {who}.* Asks: {}.\n\n", marked(rule.asks)));
     put(out, format_args!("{}\n", marked(&why(rule))));
     rule.cite.iter().for_each(|cite| cited(rule.document(), cite, out));
-    for (name, script) in [("Right", rule.right), ("Wrong", rule.wrong)] {
-        if !script.trim().is_empty() {
-            put(out, format_args!("\n{name}:\n\n```text\n"));
-            for line in script.trim().lines() {
-                put(out, format_args!("{}\n", line.trim()));
+    for (name, script) in rule.examples() {
+        match script {
+            Ok(script) => {
+                put(out, format_args!("\n{name}:\n\n```text\n"));
+                for line in script.lines() {
+                    put(out, format_args!("{}\n", line.trim()));
+                }
+                out.push_str("```\n");
             }
-            out.push_str("```\n");
+            Err(why) => put(out, format_args!("\n{name}: not shown; {}.\n", marked(why))),
         }
     }
 }

@@ -97,15 +97,20 @@ pub fn explain(
             put(out, format_args!("  {quote}\n"));
         }
     }
-    for (name, script) in [("Right", rule.right), ("Wrong", rule.wrong)] {
-        if !script.trim().is_empty() {
-            put(out, format_args!("\n{name}:\n"));
-            for line in script.trim().lines().map(str::trim) {
-                // Bytes that have no room go on below those of their packet.
-                let bytes = line.find("  ").map_or(0, |end| end + 2);
-                let (head, bytes) = line.split_at(bytes);
-                put(out, format_args!("  {head}{}\n", hanging(bytes, 2 + width(head), terminal)));
+    for (name, script) in rule.examples() {
+        let script = match script {
+            Ok(script) => script,
+            Err(why) => {
+                put(out, format_args!("\n{name}: not shown; {why}\n"));
+                continue;
             }
+        };
+        put(out, format_args!("\n{name}:\n"));
+        for line in script.lines().map(str::trim) {
+            // Bytes that have no room go on below those of their packet.
+            let bytes = line.find("  ").map_or(0, |end| end + 2);
+            let (head, bytes) = line.split_at(bytes);
+            put(out, format_args!("  {head}{}\n", hanging(bytes, 2 + width(head), terminal)));
         }
     }
 }
