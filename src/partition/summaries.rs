@@ -142,6 +142,7 @@ pub fn put_together(
         return Err(BrokenBytes);
     }
     changes.finish(&mut all);
+    all.join_ports();
     totals.iter_mut().for_each(|totals| plan.complete(totals));
     Ok((all, totals))
 }

@@ -33,7 +33,7 @@ impl Rows for Clients {
         /// The same, without repeats of a request that was still waiting.
         requests: Count = it.requests;
         /// Requests per second, if it sent several.
-        rate: Rate or absent = it.rate().map(rounded), shown("RATE"), it.rate().map(Cell::Rate);
+        rate: Rate or absent = it.rate().map(rounded), shown("RATE").useful(2), it.rate().map(Cell::Rate);
         /// Requests, with all their repeats and challenges counted as one.
         exchanges: Count = it.exchanges, shown("ASKED");
         /// The number of these that were answered.
@@ -41,7 +41,7 @@ impl Rows for Clients {
         /// The number of requests by message; in CSV, each as `message=number`.
         kinds: Counts = kinds(it), shown("REQUESTS").shortened(20);
         /// The libraries or programs that it was recognized by.
-        libraries: Texts = libraries(it), shown("LIBRARY").shortened(10);
+        libraries: Texts = libraries(it), shown("LIBRARY").useful(1).shortened(10);
     }
 }
 

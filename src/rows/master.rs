@@ -43,11 +43,11 @@ impl Rows for Masters {
         /// The number of these that are enciphered: it is unknown whether they were sent to their ends.
         lists_enciphered: Count = it.lists_enciphered;
         /// The number of different servers in its lists.
-        listed: Count = it.listed.len(), shown("SERVERS LISTED");
+        listed: Count = it.listed.len(), shown("SERVERS LISTED").useful(7);
         /// Joins and registrations of servers.
         joins: Count = it.joins, shown("JOINS");
         /// Heartbeats of servers.
-        heartbeats: Count = it.heartbeats, shown("HEARTBEATS");
+        heartbeats: Count = it.heartbeats, shown("HEARTBEATS").useful(6);
         /// Registrations that it refused.
         rejected: Count = it.rejected, shown("REJECTED").useful(4);
         /// Median response time, in seconds.

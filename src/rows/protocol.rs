@@ -26,11 +26,11 @@ impl Rows for Protocols {
         /// The number of these that were answered.
         answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::ShardRange(it.answered, it.requests);
         /// Median response time, in seconds.
-        response_time_p50: Seconds or absent = nth(&it.times, 0), shown("P50");
+        response_time_p50: Seconds or absent = nth(&it.times, 0), shown("P50").useful(3);
         /// 95th percentile of response times, in seconds.
         response_time_p95: Seconds or absent = nth(&it.times, 1), shown("P95").useful(0);
         /// Maximum response time, in seconds.
-        response_time_max: Seconds or absent = nth(&it.times, 2), shown("MAX");
+        response_time_max: Seconds or absent = nth(&it.times, 2), shown("MAX").useful(2);
         /// Certain findings in its flows.
         findings: Count = it.findings.certain(), shown("FINDINGS").toned();
     }

@@ -1,8 +1,11 @@
 //! Merges the tables of partitions into those of the complete capture.
 
+use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::mem;
 use std::net::IpAddr;
+
+use dissectors::kit::Socket;
 
 use super::changes::{NameChanges, part_of};
 use super::rows::{Bounded, Client, Master, Row, SeenTimes, Server, widen};
@@ -66,6 +69,27 @@ impl Summary {
     }
 }
 
+impl Summary {
+    /// The whole capture is known: a server that joins from another port than it answers at has one row.
+    pub fn join_ports(&mut self) {
+        let mut hosts: BTreeMap<IpAddr, [Vec<Socket>; 2]> = BTreeMap::new();
+        for (end, server) in self.servers.seen() {
+            if server.answers() != server.joins() {
+                let ports = hosts.entry(end.0.ip()).or_default();
+                ports[usize::from(server.joins())].push(end);
+            }
+        }
+        for [answering, joining] in hosts.into_values() {
+            if let ([answers], [joins]) = (&answering[..], &joining[..])
+                && self.servers.get_mut(joins).is_some_and(|it| it.joins_from_any_port())
+                && let Some(row) = self.servers.remove(joins)
+            {
+                self.servers.update(*answers, |server, has_room| server.merge(*row, has_room));
+            }
+        }
+    }
+}
+
 impl<K: Copy + Eq + Hash + Ord, V: Default + Row> Bounded<K, V> {
     /// `merge`: merges two rows of a key. It is told whether there is room to grow, and says whether there was enough.
     fn merge(&mut self, other: Bounded<K, V>, mut merge: impl FnMut(&mut V, V, bool) -> bool) {
@@ -112,6 +136,7 @@ impl Server {
         self.answered += other.answered;
         self.challenged += other.challenged;
         self.largest = self.largest.max(other.largest);
+        self.is_host |= other.is_host;
         self.findings.add(other.findings);
         self.times.merge_within(&other.times, has_room)
     }

@@ -311,6 +311,7 @@ impl Summary {
         self.protocols.iter_mut().for_each(|it| settle(&mut it.findings));
         self.servers.all_mut().for_each(|it| settle(&mut it.findings));
         self.masters.all_mut().for_each(|it| settle(&mut it.findings));
+        self.join_ports();
     }
 
     /// Adds findings of a flow that has ended.

@@ -5,7 +5,9 @@ use std::hash::Hash;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Map, Message, Name, Purpose, Set, Time};
+use dissectors::kit::{
+    Map, Message, Name, Purpose, Set, Time, is_broadcast, is_private, may_be_of_several,
+};
 use serde::{Deserialize, Serialize};
 
 use super::described::{self, put};
@@ -84,6 +86,13 @@ impl<K: Copy + Eq + Hash + Ord, V: Default + Row> Bounded<K, V> {
     /// All rows, in any order, to change what takes no memory outside of them.
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.rows.values_mut().map(|row| &mut **row)
+    }
+
+    /// Removes a row.
+    pub(super) fn remove(&mut self, key: &K) -> Option<Box<V>> {
+        let row = self.rows.remove(key)?;
+        self.held = self.held.saturating_sub(Self::ROW + row.held());
+        Some(row)
     }
 
     /// Adds a row whose key is new.
@@ -205,11 +214,13 @@ pub struct Server {
     pub findings: FindingCounts,
     /// The times between requests and its responses.
     pub times: ResponseTimes,
+    /// It sent something, or a client asked it by an address that is not all hosts' of a network.
+    pub(super) is_host: bool,
 }
 
 impl Row for Server {
     fn is_seen(&self) -> bool {
-        self.seen.is_some()
+        self.seen.is_some() && self.is_host
     }
 
     fn held(&self) -> usize {
@@ -224,10 +235,29 @@ impl Server {
         self.spoken.get().or(self.known_in.get()).copied()
     }
 
+    /// Whether it sent a message to a client.
+    pub(super) fn answers(&self) -> bool {
+        self.largest > 0
+    }
+
+    /// Whether it sent a message to a master.
+    pub(super) fn joins(&self) -> bool {
+        self.known_in.get().is_some()
+    }
+
+    /// Whether it may be the port from which a server joins that is asked at another one: nobody asks it, and its messages
+    /// to masters name no port.
+    pub(super) fn joins_from_any_port(&self) -> bool {
+        let masters = self.known_in.get().and_then(|id| id.info().masters);
+        self.sent == 0 && masters.is_some_and(|it| it.query_port.is_none())
+    }
+
     /// A request was sent to it.
     pub(super) fn sent(&mut self, id: Id, event: &MessageEvent<'_>) {
         self.spoken.set(moment(event), id);
         self.sent += 1;
+        let [from, to] = event.ends().map(|end| end.ip());
+        self.is_host |= !is_broadcast(to) && !(is_private(to) && may_be_of_several(to, from));
         self.requests += u64::from(!event.sending().is_again());
         widen(&mut self.seen, event.time());
     }
@@ -235,6 +265,7 @@ impl Server {
     /// It sent a message to a master.
     pub(super) fn sent_by_itself(&mut self, id: Id, event: &MessageEvent<'_>) {
         self.known_in.set(moment(event), id);
+        self.is_host = true;
         widen(&mut self.seen, event.time());
         self.describe(event);
     }
@@ -248,6 +279,7 @@ impl Server {
         has_room: bool,
     ) -> bool {
         self.spoken.set(moment(event), id);
+        self.is_host = true;
         widen(&mut self.seen, event.time());
         self.largest = self.largest.max(event.length());
         self.challenged += u64::from(event.reply().is_some_and(|reply| !reply.complete));

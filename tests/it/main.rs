@@ -87,6 +87,7 @@ mod serve_everything;
 mod stray_parts;
 mod streams;
 mod summary;
+mod summary_servers;
 mod terminal;
 mod threads;
 mod traffic;
