@@ -11,10 +11,10 @@ use super::server::Server;
 pub(super) fn conclude(server: &mut Server) {
     never_ends(server);
     let counts = &server.counts;
-    let differs = counts.differs.filter(|_| counts.differed > counts.agreed);
-    let why = differs.map(|(info, list, frame)| {
-        let values: [(_, &dyn Display); 2] = [("info", &info), ("list", &list)];
-        Failure::with(&causes::answers::COUNTS_DISAGREE, frame, &values)
+    let differs = counts.differs.as_ref().filter(|_| counts.differed > counts.agreed);
+    let why = differs.map(|(numbers, frame)| {
+        let values: [(_, &dyn Display); 1] = [("numbers", numbers)];
+        Failure::with(&causes::answers::COUNTS_DISAGREE, *frame, &values)
     });
     let wrapped = counts.wrapped.map(|(info, most, frame)| {
         let values: [(_, &dyn Display); 2] = [("info", &info), ("most", &most)];

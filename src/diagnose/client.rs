@@ -35,7 +35,7 @@ pub(super) struct Client {
     pub(super) items: Checklist,
     pub(super) library: Option<&'static str>,
     /// Its exchanges, by server and protocol.
-    servers: Vec<(SocketAddr, Id, ExchangeCounts)>,
+    servers: Vec<ServerExchanges>,
     /// What it asks of each server.
     rounds: Vec<ChallengeRounds>,
     pub(super) masters: AskedMasters,
@@ -56,6 +56,16 @@ pub(super) struct Client {
     /// The latest challenge that it returned from another port than got it.
     moved: Option<Failure>,
     faults: ClientFaults,
+}
+
+/// Its exchanges with one server in one protocol.
+#[derive(Debug)]
+struct ServerExchanges {
+    server: SocketAddr,
+    protocol: Id,
+    share: ExchangeCounts,
+    /// Those that are answered with something else than a response.
+    odd: u64,
 }
 
 /// What may be wrong with the requests to a server.
@@ -102,6 +112,8 @@ fn cause_of(finding: &Finding) -> &'static Cause {
 pub(super) struct ClientFaults {
     /// Each server, and the number of such requests, or the maximum if all may be.
     servers: Vec<(SocketAddr, u64)>,
+    /// Servers that it asks in another protocol than theirs, and the number of its exchanges with each.
+    in_vain: Vec<(SocketAddr, u64)>,
     /// There were too many servers.
     is_cut: bool,
     /// The first of the reasons.
@@ -114,6 +126,17 @@ impl ClientFaults {
             Some((_, all)) => *all = all.saturating_add(times),
             None => self.is_cut = true,
         }
+    }
+
+    fn asks_in_vain(&mut self, server: SocketAddr, exchanges: u64) {
+        let new = || (server, 0);
+        let of = find_or_add(&mut self.in_vain, SERVERS, |it| it.0 == server, new);
+        of.into_iter().for_each(|(_, all)| *all += exchanges);
+    }
+
+    /// How many exchanges it began with a server in another protocol than the server's.
+    pub(super) fn in_vain(&self, server: SocketAddr) -> u64 {
+        self.in_vain.iter().find(|(it, _)| *it == server).map_or(0, |(_, exchanges)| *exchanges)
     }
 
     /// The number of wrong requests to a server.
@@ -354,10 +377,15 @@ impl Client {
         if exchange.is_answered {
             self.items.good(Item::GetsAnswers, exchange.request.frame);
         }
-        let key = (exchange.request.server, exchange.request.protocol);
-        let new = || (key.0, key.1, ExchangeCounts::default());
-        let server = find_or_add(&mut self.servers, SERVERS, |it| (it.0, it.1) == key, new);
-        server.into_iter().for_each(|(.., share)| share.add_one(exchange.is_answered));
+        let protocol = exchange.request.protocol;
+        let new = || ServerExchanges { server, protocol, share: ExchangeCounts::default(), odd: 0 };
+        let is_it = |it: &ServerExchanges| (it.server, it.protocol) == (server, protocol);
+        if let Some(of) = find_or_add(&mut self.servers, SERVERS, is_it, new)
+            && !exchange.is_owed_nothing()
+        {
+            of.share.add_one(exchange.is_answered);
+            of.odd += u64::from(exchange.is_odd);
+        }
         if !exchange.is_challenged() {
             return;
         }
@@ -396,11 +424,11 @@ impl Client {
 
     /// Requests are wrong that may be, if the server answers none of them.
     fn settle_doubts(&mut self, answers_any: impl Fn(&SocketAddr) -> bool) {
-        let is_answered_at_all = self.servers.iter().any(|(.., share)| share.answered > 0);
+        let is_answered_at_all = self.servers.iter().any(|it| it.share.answered > 0);
         for Doubt { server, item, why, if_others_are_answered } in std::mem::take(&mut self.doubts)
         {
             let mut shares = self.servers.iter();
-            let is_answered = shares.any(|(it, _, share)| *it == server && share.answered > 0);
+            let is_answered = shares.any(|it| it.server == server && it.share.answered > 0);
             if !is_answered && (!if_others_are_answered || answers_any(&server)) {
                 self.faults.add(server, u64::MAX);
                 // What a client that other servers answer asks right later mends it.
@@ -445,7 +473,7 @@ impl Client {
         let never_returns = self.never_returns();
         let challenge = self.items.fact(Item::ReturnsChallenge);
         if let Some(open) = challenge.open.take() {
-            let servers = || self.servers.iter().map(|(server, ..)| *server);
+            let servers = || self.servers.iter().map(|it| it.server);
             let (filtered, frame) = (servers().find(|server| is_filtered(server)), open.frame);
             match filtered {
                 Some(_) => {
@@ -464,12 +492,14 @@ impl Client {
                 None => {}
             }
         }
-        for (server, id, share) in std::mem::take(&mut self.servers) {
+        for ServerExchanges { server, protocol: id, share, odd } in
+            std::mem::take(&mut self.servers)
+        {
             let Some(pattern) = patterns(&server) else { continue };
-            let answers = Vec::from_iter(pattern.answers_in());
+            let answers = pattern.responds_in();
             let frame = 0;
             match answers.first() {
-                Some(other) if share.answered == 0 && !answers.contains(&id) => {
+                Some(other) if share.answered == odd && !answers.contains(&id) => {
                     let values: [(_, &dyn Display); 3] = [
                         ("server", &server),
                         ("asked", &id.info().title),
@@ -477,6 +507,7 @@ impl Client {
                     ];
                     let cause = &causes::clients::WRONG_PROTOCOL;
                     self.faults.add(server, u64::MAX);
+                    self.faults.asks_in_vain(server, share.asked);
                     self.items
                         .fact(Item::RightProtocol)
                         .fails(Failure::with(cause, frame, &values));

@@ -16,19 +16,24 @@ pub(super) struct Counts {
     info: Option<u64>,
     /// The number of players, of places, and the packet, where one does not fit into a byte.
     pub(super) wrapped: Option<(u64, u64, u64)>,
-    /// The latest disagreement: the numbers in the description and in the list, and the packet.
-    pub(super) differs: Option<(u64, u64, u64)>,
+    /// The latest disagreement: both numbers, and the packet.
+    pub(super) differs: Option<(String, u64)>,
     /// The latest list in which most have no name: their number, that of all, and the packet.
     pub(super) unnamed: Option<(u64, u64, u64)>,
-    /// How many lists agree with the description before them, and how many do not.
+    /// How many lists agree with the description before them, and with their own number, and how many do not.
     pub(super) agreed: u64,
     pub(super) differed: u64,
 }
 
 impl Counts {
-    /// A response to a client's request of this kind.
-    pub(super) fn see(&mut self, event: &MessageEvent<'_>, kind: &str) {
-        let described = event.message().describes;
+    /// A response to a client's request of this kind. `contradiction`: it has another number of players than it says.
+    pub(super) fn see(
+        &mut self,
+        event: &MessageEvent<'_>,
+        kind: &str,
+        contradiction: Option<String>,
+    ) {
+        let (described, frame) = (event.message().describes, event.frame());
         let players = described.and_then(|it| described::first(event, it.players));
         let players = players.and_then(described::number);
         if let Some(info) = players {
@@ -37,14 +42,17 @@ impl Counts {
             let most = most.and_then(described::number);
             let is_wrapped =
                 |most: &u64| info == BYTE && *most < info || counts_in_tags(event) > BYTE;
-            let wrapped = most.filter(is_wrapped).map(|most| (info, most, event.frame()));
+            let wrapped = most.filter(is_wrapped).map(|most| (info, most, frame));
             self.wrapped = wrapped.or(self.wrapped);
         }
         let list = event.field("num_players").and_then(described::number);
         let list = list.or_else(|| described::listed_players(event, kind));
         if let Some(list) = list.filter(|list| *list >= NEAR) {
             let unnamed = event.field("unnamed").and_then(described::number).unwrap_or(0);
-            self.unnamed = (2 * unnamed > list).then_some((unnamed, list, event.frame()));
+            self.unnamed = (2 * unnamed > list).then_some((unnamed, list, frame));
+        }
+        if let Some(numbers) = contradiction {
+            return self.differs(numbers, frame);
         }
         // One answer holds both numbers: they are of the same moment.
         let is_one = players.is_some();
@@ -53,10 +61,16 @@ impl Counts {
         let is_far = difference > NEAR && 4 * difference > info.max(list);
         let is_none = info.min(list) == 0 && info.max(list) >= 2;
         if is_far || is_none || is_one && difference > 0 {
-            (self.differs, self.differed) = (Some((info, list, event.frame())), self.differed + 1);
+            let numbers =
+                format!("{info} players in its description, {list} in its list of players");
+            self.differs(numbers, frame);
         } else {
             self.agreed += 1;
         }
+    }
+
+    fn differs(&mut self, numbers: String, frame: u64) {
+        (self.differs, self.differed) = (Some((numbers, frame)), self.differed + 1);
     }
 }
 

@@ -86,6 +86,8 @@ pub(super) struct Exchange {
     pub(super) is_challenged_twice: bool,
     /// The data that was asked for came.
     pub(super) is_answered: bool,
+    /// Something else came in its place, as far as is known.
+    pub(super) is_odd: bool,
     /// An ICMP error came in its place.
     pub(super) refusal: Option<Box<Failure>>,
 }
@@ -173,6 +175,7 @@ impl Exchange {
             is_challenged_again: false,
             is_challenged_twice: false,
             is_answered: false,
+            is_odd: false,
             refusal: None,
         }
     }
@@ -217,6 +220,11 @@ impl Exchange {
     /// Whether the server owes the client nothing, because the client did not return its challenge.
     pub(super) fn is_left_by_client(&self) -> bool {
         self.is_challenged() && !self.is_returned && !self.is_answered
+    }
+
+    /// Whether the client got all that it may expect.
+    pub(super) fn is_owed_nothing(&self) -> bool {
+        self.is_left_by_client() || self.request.is_wrong && !self.is_answered
     }
 
     /// How many challenges the client did not return in such an exchange.
@@ -307,6 +315,16 @@ impl ExchangeLog {
             }
             None => self.ended.push(Exchange { is_answered: true, ..exchange }),
         }
+        true
+    }
+
+    /// A server answers a request with this [`exchange_key`] with something that is no response. Returns whether one
+    /// waited.
+    pub(super) fn odd_answer(&mut self, ends: [SocketAddr; 2], key: &'static str) -> bool {
+        let key = (ends, key);
+        let open = self.young.remove(&key).or_else(|| self.old.remove(&key));
+        let Some((exchange, _)) = open else { return false };
+        self.ended.push(Exchange { is_answered: true, is_odd: true, ..exchange });
         true
     }
 

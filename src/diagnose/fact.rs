@@ -202,6 +202,12 @@ impl Fact {
         self.bad = failures;
     }
 
+    /// That it was not met at times is no fault of the party.
+    pub(super) fn excuse(&mut self) {
+        (self.run, self.mended, self.latest_mended) = (0, 0, None);
+        self.bad.clear();
+    }
+
     /// How often it was not met.
     pub(super) fn times_not(&self) -> u64 {
         self.run + self.mended

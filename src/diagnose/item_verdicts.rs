@@ -100,6 +100,7 @@ impl ServerState<'_> {
             frames,
             text: self.text_of(item),
             exchanges: self.exchanges(item),
+            at_least: item == Item::Asked && self.server.clients.len() >= CLIENTS,
             ..ItemVerdict::new(item)
         })
     }
@@ -205,17 +206,22 @@ impl ServerState<'_> {
                 let silent = kinds.filter(|kind| kind.answered.good == 0 && kind.answered.run > 0);
                 let silent: Vec<_> = silent.map(|kind| kind.name).collect();
                 let ExchangeCounts { asked, answered } = server.exchanges;
-                let odd = server.odd.iter().map(|odd| odd.times).sum::<u64>();
-                let odd = odd.min(server.exchanges.missing());
+                let missing = server.exchanges.missing();
+                let odd = server.odd.iter().map(|odd| odd.times).sum::<u64>().min(missing);
+                let excused = match server.owed_nothing.min(missing - odd) {
+                    0 => String::new(),
+                    excused => format!("; {} owed none, by a fault of the client", are(excused)),
+                };
                 match &silent[..] {
                     [] if odd > 0 => format!(
-                        "{} of {}, {} of them with something else",
+                        "{} of {}, {} of them with something else{excused}",
                         grouped(answered + odd),
                         counted(asked, "request"),
                         grouped(odd)
                     ),
                     [] if (1..asked).contains(&answered) => {
-                        format!("{} of {}", grouped(answered), counted(asked, "request"))
+                        let asked = counted(asked, "request");
+                        format!("{} of {asked}{excused}", grouped(answered))
                     }
                     [] => String::new(),
                     silent => format!("{BUT}{}", silent.join(", ")),
@@ -229,6 +235,11 @@ impl ServerState<'_> {
             _ => excepted(server.fact(item)),
         }
     }
+}
+
+/// So many are.
+fn are(count: u64) -> String {
+    format!("{} {}", grouped(count), if count == 1 { "is" } else { "are" })
 }
 
 /// Whether a condition is that a party responds.

@@ -210,7 +210,7 @@ impl Diagnosis {
             (Some((as_address, sighting)), _) => {
                 listed(as_address, registration, sighting);
                 if server.joins_in_vain == Some(as_address) {
-                    listed_elsewhere(as_address, registration, sighting.frame);
+                    listed_elsewhere([place.address, as_address], registration, sighting.frame);
                 } else if as_address != place.address {
                     let text = "it is the port that it joins from: whether that responds is not in the capture";
                     let why = Failure::new(&causes::NOT_IN_CAPTURE, sighting.frame, text);
@@ -232,7 +232,7 @@ impl Diagnosis {
         let asked = self.probed.get(&place.address).into_iter().flatten();
         let mut listed = asked.filter_map(|other| Some((other, self.lists.sighting(other, None)?)));
         let Some((other, sighting)) = listed.next() else { return false };
-        listed_elsewhere(*other, registration, sighting.frame);
+        listed_elsewhere([place.address, *other], registration, sighting.frame);
         true
     }
 
@@ -245,7 +245,7 @@ impl Diagnosis {
         };
         let stranger = self.lists.of_host(address.ip(), whole.master).find(is_stranger);
         if let Some((other, sighting)) = stranger {
-            listed_elsewhere(other, registration, sighting.frame);
+            listed_elsewhere([address, other], registration, sighting.frame);
         } else if is_private(address.ip()) && !is_private(whole.master) {
             let text = "it has a private address, and is listed, if so, with its public one: name that \
                         with --server";
@@ -258,10 +258,15 @@ impl Diagnosis {
 }
 
 /// The server is in a list with another port, as this packet shows.
-fn listed_elsewhere(other: SocketAddr, registration: &mut Registration, frame: u64) {
+fn listed_elsewhere([own, other]: [SocketAddr; 2], registration: &mut Registration, frame: u64) {
+    let is_swapped = own.port().swap_bytes() == other.port();
+    let cause = match is_swapped {
+        true => &causes::LISTED_PORT_SWAPPED,
+        false => &causes::LISTED_OTHER_PORT,
+    };
     registration.good(Item::Listed, frame);
     registration.listed_as = Some(other);
-    let why = Failure::with(&causes::LISTED_OTHER_PORT, frame, &[("address", &other)]);
+    let why = Failure::with(cause, frame, &[("address", &other)]);
     registration.fact_mut(Item::Address).fails(why);
 }
 

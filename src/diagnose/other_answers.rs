@@ -9,7 +9,7 @@ use super::Diagnosis;
 use super::fact::{Failure, NOT_WHOLE};
 use super::find_or_add::find_or_add;
 use super::latest_queries::LatestQuery;
-use super::server::{Odd, OddResponse, Server};
+use super::server::{ODD_NAMED, Odd, OddResponse, Server};
 use crate::session::{DatagramEvent, MessageEvent, Value};
 
 /// How connectionless packets of many games begin.
@@ -112,7 +112,7 @@ impl Diagnosis {
         }
         let mut kinds = query.kinds();
         let ends = [client, server];
-        kinds.find_map(|(kind, key)| self.log.response(ends, key, time, None).then_some(kind))
+        kinds.find_map(|(kind, key)| self.log.odd_answer(ends, key).then_some(kind))
     }
 
     /// A client says something else to a server than a query: a player joins, or an administrator speaks to it.
@@ -177,7 +177,7 @@ impl Diagnosis {
         };
         odd.client = odd.client.filter(|known| *known == to.ip());
         odd.times += 1;
-        if odd.frames.len() < 3 {
+        if odd.frames.len() < ODD_NAMED {
             odd.frames.push(frame);
         }
     }

@@ -63,6 +63,7 @@ impl Diagnosis {
             broadcasts,
             position,
             is_lossy,
+            digits: read.digits,
             has_lists,
             attacks,
             omitted,

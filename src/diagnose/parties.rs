@@ -335,6 +335,7 @@ impl Diagnosis {
 impl Server {
     /// An exchange with it has ended.
     fn exchange(&mut self, exchange: &Exchange) {
+        self.owed_nothing += u64::from(exchange.is_owed_nothing());
         let frame = exchange.request.frame;
         if exchange.is_challenged_again && !exchange.is_answered {
             let kind = exchange.request.kind;
@@ -359,7 +360,7 @@ impl Server {
         // Who answers queries may not know requests for a challenge; a rule says where it must.
         let is_optional = !exchange.request.is_query && self.pattern.all.answered > 0
             || exchange.request.is_optional;
-        if exchange.is_answered || !is_optional && !exchange.request.is_wrong {
+        if exchange.is_answered || !is_optional && !exchange.is_owed_nothing() {
             self.pattern.add(exchange);
         }
     }

@@ -1,5 +1,6 @@
 //! What the unanswered exchanges with a server have in common.
 
+mod divided;
 mod paces;
 mod periods;
 mod share;
@@ -12,6 +13,7 @@ use std::net::IpAddr;
 use dissectors::Id;
 use dissectors::kit::{Map, Time, causes};
 
+use self::divided::{Candidate, Divide, Divided};
 use self::paces::Paces;
 use self::periods::Periods;
 use self::share::{End, Share};
@@ -62,71 +64,6 @@ fn is_nearly_all(count: u64, missing: u64) -> bool {
     10 * count >= 9 * missing
 }
 
-/// Exchanges that a property divides: those that have it, which may be why they are unanswered, and the others.
-struct Divided {
-    suspects: ExchangeCounts,
-    others: ExchangeCounts,
-}
-
-impl Divided {
-    /// `None`: the property is not what makes the difference between the answered and the unanswered ones, of which there
-    /// are so many.
-    fn of(
-        suspects: impl IntoIterator<Item = ExchangeCounts>,
-        others: impl IntoIterator<Item = ExchangeCounts>,
-        missing: u64,
-    ) -> Option<Divided> {
-        let divided = Divided { suspects: sum(suspects), others: sum(others) };
-        let is_half = 2 * divided.suspects.missing() >= divided.suspects.asked;
-        let is_enough = divided.suspects.asked.min(divided.others.asked) >= ENOUGH / 2;
-        (is_half && is_enough && divided.is_apart(missing)).then_some(divided)
-    }
-
-    /// The same, if those that have the property are unanswered now and then only: at least one of five, and if the others
-    /// were, too, some would be.
-    fn now_and_then(
-        suspects: ExchangeCounts,
-        others: impl IntoIterator<Item = ExchangeCounts>,
-        missing: u64,
-    ) -> Option<Divided> {
-        let divided = Divided { suspects, others: sum(others) };
-        let is_often = 5 * suspects.missing() >= suspects.asked;
-        let would_be = suspects.missing().saturating_mul(divided.others.asked);
-        let is_enough = would_be >= ENOUGH / 2 * suspects.asked;
-        (is_often && is_enough && divided.is_apart(missing)).then_some(divided)
-    }
-
-    /// Nearly all of the unanswered ones have the property.
-    fn is_apart(&self, missing: u64) -> bool {
-        is_nearly_all(self.suspects.missing(), missing)
-            && 20 * self.others.missing() <= self.others.asked
-    }
-
-    /// Of several ways to divide them, the one that is wrong for the fewest.
-    fn best<W>(
-        ways: impl Iterator<Item = W>,
-        divide: impl Fn(&W) -> Option<Divided>,
-    ) -> Option<(W, Divided)> {
-        let found = ways.filter_map(|way| divide(&way).map(|divided| (way, divided)));
-        found.min_by_key(|(_, divided)| divided.errors())
-    }
-
-    /// For how many exchanges the property says the contrary of what happened.
-    fn errors(&self) -> u64 {
-        self.suspects.answered + self.others.missing()
-    }
-}
-
-/// How to divide them into some and all others.
-type Divide<'d> = &'d dyn Fn(ExchangeCounts, &[ExchangeCounts]) -> Option<Divided>;
-
-/// A pattern that may be the best one.
-struct Candidate {
-    failure: PatternFailure,
-    /// See [`Divided::errors`].
-    errors: u64,
-}
-
 /// ICMP errors in place of answers.
 #[derive(Debug)]
 struct Refusals {
@@ -169,6 +106,8 @@ pub(super) struct Pattern {
     refusals: Option<Refusals>,
     missing: Vec<u64>,
     pub(super) all: ExchangeCounts,
+    /// The protocols of its responses to requests in the same protocol.
+    responds_in: Vec<Id>,
 }
 
 impl Pattern {
@@ -176,6 +115,10 @@ impl Pattern {
     pub(super) fn add(&mut self, exchange: &Exchange) {
         let (is_answered, time) = (exchange.is_answered, exchange.request.time);
         self.all.add_one(is_answered);
+        let id = exchange.request.protocol;
+        if is_answered && !exchange.is_odd && !self.responds_in.contains(&id) {
+            self.responds_in.push(id);
+        }
         let client = exchange.request.client.ip();
         let kind = exchange.kind().and_then(|kind| {
             let protocol = exchange.request.protocol;
@@ -217,8 +160,13 @@ impl Pattern {
         }
     }
 
-    /// The protocols in which it answered.
-    pub(super) fn answers_in(&self) -> impl Iterator<Item = Id> + '_ {
+    /// The protocols in which its responses can be read.
+    pub(super) fn responds_in(&self) -> &[Id] {
+        &self.responds_in
+    }
+
+    /// The protocols in which it is asked, and answers somehow.
+    fn answers_in(&self) -> impl Iterator<Item = Id> + '_ {
         let answered = self.kinds.iter().filter(|kind| kind.share.counts.answered > 0);
         answered.map(|kind| kind.protocol)
     }

@@ -9,6 +9,7 @@ use dissectors::kit::{Item, Purpose, Time, causes, is_broadcast};
 use super::fact::{Failure, NOT_WHOLE};
 use super::latest_queries::LatestQuery;
 use super::server::Server;
+use super::signs::contradiction;
 use super::{Diagnosis, ServerPacket, ServerPacketKind};
 use crate::session::MessageEvent;
 use crate::summary::described;
@@ -145,7 +146,7 @@ impl Diagnosis {
                 let (least, most, times) = kind.hops.unwrap_or((hops, hops, 0));
                 kind.hops = Some((least.min(hops), most.max(hops), times + 1));
             }
-            server.counts.see(event, kind);
+            server.counts.see(event, kind, contradiction(event));
             let describes = event.message().describes;
             let port = describes.and_then(|it| described::first(event, it.game_port));
             server.game_port = port

@@ -3,12 +3,12 @@
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{CauseKind, Item, causes};
+use dissectors::kit::{Cause, CauseKind, Item, causes};
 
 use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT, is_too_much};
 use super::pattern::PatternFailure;
-use super::server::{ChallengeLoops, Odd, Server};
+use super::server::{ChallengeLoops, ODD_NAMED, Odd, Server};
 use crate::session::Totals;
 use crate::summary::described;
 use crate::text::{counted, grouped};
@@ -52,6 +52,10 @@ impl Diagnosis {
             {
                 in_common(server);
             }
+            // The cause says why; what they have in common still shows which.
+            Some(why) if answers && why == &causes::CHALLENGED_REQUEST_UNANSWERED => {
+                server.unanswered = server.pattern.failure().filter(|it| it.by.is_some());
+            }
             Some(_) => {}
         }
     }
@@ -88,6 +92,13 @@ impl Diagnosis {
 
     /// Requests of clients that ask wrongly are owed no answer.
     fn excuse(&self, address: SocketAddr, server: &mut Server) {
+        let in_vain = |host: &IpAddr| Some(self.faulty.get(host)?.in_vain(address));
+        let in_vain = server.clients.iter().filter_map(|host| Some((*host, in_vain(host)?)));
+        let in_vain = Vec::from_iter(in_vain.filter(|(_, exchanges)| *exchanges > 0));
+        if !in_vain.is_empty() {
+            server.owed_nothing += in_vain.iter().map(|(_, exchanges)| exchanges).sum::<u64>();
+            server.is_right_toward(&Vec::from_iter(in_vain.iter().map(|(host, _)| *host)));
+        }
         let is_left = self.excuse_challenges(server);
         let pattern = &server.pattern;
         let mut unanswered: Vec<_> = pattern
@@ -109,6 +120,9 @@ impl Diagnosis {
             return;
         }
         let answers = server.pattern.all.answered > 0;
+        // Those in another protocol are counted already.
+        let others = unanswered.iter().filter(|(host, _)| in_vain.iter().all(|it| it.0 != *host));
+        server.owed_nothing += others.map(|(_, missing)| missing).sum::<u64>();
         for item in [Item::Verified, Item::Answered] {
             let fact = server.fact_mut(item);
             fact.fails_by(Vec::new());
@@ -244,28 +258,43 @@ fn challenged_again(server: &mut Server) {
     }
 }
 
-/// It sends something else than a response.
-fn odd_responses(server: &mut Server) {
-    let Some(odd) = server.odd.iter().max_by_key(|odd| odd.times) else { return };
-    let good = server.fact(Item::Readable).good;
-    let times = grouped(odd.times);
-    let (cause, times, text) = match &odd.is {
-        Odd::Zeros => (&causes::answers::ZERO_FILLED, times, ""),
-        Odd::Text(text) if described::is_refusal(text) => {
-            (&causes::answers::REFUSED_IN_WORDS, counted(odd.times, "time"), &**text)
+impl Odd {
+    /// What it shows.
+    fn cause(&self) -> &'static Cause {
+        match self {
+            Odd::Zeros => &causes::answers::ZERO_FILLED,
+            Odd::Text(text) if described::is_refusal(text) => &causes::answers::REFUSED_IN_WORDS,
+            Odd::Text(_) => &causes::answers::OTHER_PROTOCOL,
         }
-        Odd::Text(text) => (&causes::answers::OTHER_PROTOCOL, times, &**text),
+    }
+}
+
+/// It sends something else than a response. Of texts that differ, the most frequent one is shown.
+fn odd_responses(server: &mut Server) {
+    let Some(most) = server.odd.iter().max_by_key(|odd| odd.times) else { return };
+    let good = server.fact(Item::Readable).good;
+    let cause = most.is.cause();
+    let alike = || server.odd.iter().filter(|odd| odd.is.cause() == cause);
+    let count: u64 = alike().map(|odd| odd.times).sum();
+    let odd: u64 = server.odd.iter().map(|odd| odd.times).sum();
+    let (times, text) = match &most.is {
+        Odd::Zeros => (grouped(count), ""),
+        Odd::Text(text) if described::is_refusal(text) => (counted(count, "time"), &**text),
+        Odd::Text(text) => (grouped(count), &**text),
     };
-    let one = odd.client.filter(|_| good > 0);
+    let one = most.client.filter(|_| good > 0 && alike().all(|odd| odd.client == most.client));
     let toward = one.map_or(String::new(), |client| format!(" to {client}"));
-    let all = counted(odd.times + good, "response");
+    let all = counted(odd + good, "response");
     let all = one.map_or(all.clone(), |client| format!("{all}, all to {client},"));
     let text = format!("\"{text}\"{toward}");
     let values: [(_, &dyn Display); 3] = [("times", &times), ("all", &all), ("text", &text)];
+    let mut frames = Vec::from_iter(alike().flat_map(|odd| odd.frames.iter().copied()));
+    frames.sort_unstable();
+    frames.truncate(ODD_NAMED);
     let failure = |frame: &u64| Failure::with(cause, *frame, &values);
-    let failures: Vec<_> = odd.frames.iter().map(failure).collect();
-    let is_accident = !is_too_much(odd.times, odd.times + good);
-    let (frames, readable) = (odd.frames.clone(), server.fact_mut(Item::Readable));
+    let failures: Vec<_> = frames.iter().map(failure).collect();
+    let is_accident = !is_too_much(odd, odd + good);
+    let readable = server.fact_mut(Item::Readable);
     match failures.first().filter(|_| is_accident) {
         Some(why) if readable.run == 0 => readable.doubt(frames, why.clone()),
         Some(_) => {}

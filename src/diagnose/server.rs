@@ -67,6 +67,8 @@ pub(super) struct Server {
     pub(super) kinds: Vec<Kind>,
     /// Its clients' exchanges with it.
     pub(super) exchanges: ExchangeCounts,
+    /// Those in which it owes its client nothing, because of the client.
+    pub(super) owed_nothing: u64,
     /// Those that it owed an answer, and what the unanswered ones have in common.
     pub(super) pattern: Pattern,
     pub(super) unanswered: Option<PatternFailure>,
@@ -102,8 +104,8 @@ pub(super) struct Server {
     pub(super) late_challenge: Option<(i64, u64)>,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,
-    /// Conditions of its responses that fail, with the client that gets these; `None`: several get some.
-    failing: Vec<(Item, Option<IpAddr>)>,
+    /// Conditions of its responses that fail, with the clients that get these.
+    failing: Vec<(Item, Set<IpAddr>)>,
     /// Clients ask it by an address of several hosts.
     pub(super) by_broadcast: bool,
     /// A response that was complete in one packet.
@@ -116,6 +118,9 @@ pub(super) struct Server {
     pub(super) packets: usize,
     pub(super) hops: HopLimits,
 }
+
+/// Packets that are named of what a server sends in place of responses.
+pub(super) const ODD_NAMED: usize = 3;
 
 /// What a server sends in place of a response.
 #[derive(Debug)]
@@ -254,16 +259,40 @@ impl Server {
         if !matches!(item, Item::Whole | Item::Readable) {
             return;
         }
-        match self.failing.iter_mut().find(|(known, _)| *known == item) {
-            Some((_, one)) => *one = one.filter(|known| *known == client),
-            None => self.failing.push((item, Some(client))),
+        let known = self.failing.iter().position(|(known, _)| *known == item);
+        let at = known.unwrap_or_else(|| {
+            self.failing.push((item, Set::default()));
+            self.failing.len() - 1
+        });
+        let clients = &mut self.failing[at].1;
+        if clients.len() < CLIENTS {
+            clients.insert(client);
         }
+    }
+
+    /// The clients whose responses fail a condition.
+    fn failing(&self, item: Item) -> impl Iterator<Item = IpAddr> + '_ {
+        let of = self.failing.iter().filter(move |(known, _)| *known == item);
+        of.flat_map(|(_, clients)| clients.iter().copied())
     }
 
     /// The only one of several clients whose responses fail a condition.
     pub(super) fn only_failing(&self, item: Item) -> Option<IpAddr> {
-        let one = self.failing.iter().find(|(known, _)| *known == item).and_then(|(_, one)| *one);
+        let mut failing = self.failing(item);
+        let one = failing.next().filter(|_| failing.next().is_none());
         one.filter(|_| self.clients.len() > 1)
+    }
+
+    /// What it sends these clients is right: they ask in another protocol than its own.
+    pub(super) fn is_right_toward(&mut self, clients: &[IpAddr]) {
+        self.odd.retain(|odd| odd.client.is_none_or(|client| !clients.contains(&client)));
+        for item in [Item::Whole, Item::Readable] {
+            let count = self.failing(item).count();
+            let are_all = self.failing(item).all(|client| clients.contains(&client));
+            if (1..CLIENTS).contains(&count) && are_all {
+                self.fact_mut(item).excuse();
+            }
+        }
     }
 
     fn fact_of(&mut self, kind: Option<&'static str>, item: Item) -> Option<&mut Fact> {

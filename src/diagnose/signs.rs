@@ -23,6 +23,17 @@ pub(super) fn symptom(rule: &Rule, words: &str) -> Option<&'static Symptom> {
     of_rule.find(|symptom| words.contains(symptom.words))
 }
 
+/// Both numbers of players, where a list has another one than it says.
+pub(super) fn contradiction(event: &MessageEvent<'_>) -> Option<String> {
+    let is_it = |found: &&Finding| {
+        found.verdict == Ruled::Fail
+            && symptom(found.rule, &found.detail)
+                .is_some_and(|it| it.cause == &causes::answers::COUNTS_DISAGREE)
+    };
+    let findings = event.checked().findings;
+    findings.iter().find(is_it).map(|found| found.detail.to_string())
+}
+
 /// Whether a finding may explain why players do not see a server.
 pub fn concerns(found: &ReportedFinding) -> bool {
     found.verdict == Ruled::Fail
@@ -95,8 +106,9 @@ impl Diagnosis {
             }
             return None;
         }
-        // What a master gives is judged with its message.
-        if symptom.item == Item::GivesList {
+        // What a master gives, and how many players a server counts, is judged with the message.
+        let is_counted = symptom.cause == &causes::answers::COUNTS_DISAGREE;
+        if symptom.item == Item::GivesList || is_counted {
             return None;
         }
         if symptom.item == Item::WellFormed {

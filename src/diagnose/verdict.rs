@@ -78,6 +78,8 @@ pub struct ItemVerdict {
     pub values: Values,
     /// The exchanges that it is about, if any.
     pub exchanges: Option<ExchangeCounts>,
+    /// It counts at least as many as the text says: a limit was met.
+    pub at_least: bool,
     /// What all packets that show it have in common: a name and a value.
     pub by: Option<(&'static str, String)>,
     /// From when to when, if it was so for a while.
@@ -184,6 +186,7 @@ impl ItemVerdict {
             text: String::new(),
             values: Values::new(),
             exchanges: None,
+            at_least: false,
             by: None,
             span: None,
         }
@@ -384,6 +387,8 @@ pub struct Diagnoses {
     pub position: CapturePosition,
     /// The recording lost packets.
     pub is_lossy: bool,
+    /// Number of digits of a second in the capture's times.
+    pub digits: u8,
     /// Clients asked masters for lists.
     pub has_lists: bool,
     /// The attacks in the capture.

@@ -301,6 +301,9 @@ fn a_server_that_only_a_list_could_have() {
     assert_eq!(other["verdict"], "fault");
     let port = listed("10.0.1.2:27015");
     assert_eq!(item(&port, "list.address"), ["no", "listed_other_port", "as 10.0.1.2:27016"]);
+    let swapped = listed(&format!("10.0.1.2:{}", 27016_u16.swap_bytes()));
+    let text = "as 10.0.1.2:27016";
+    assert_eq!(item(&swapped, "list.address"), ["no", "listed_port_swapped", text]);
     // Two protocols' lists, of which either may be the server's.
     let text = r"0.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
 0.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'

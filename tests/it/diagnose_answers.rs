@@ -1,7 +1,9 @@
 //! `gamewire diagnose`: what comes in place of responses, and silences that only a whole run of queries shows.
 
 use crate::support::diagnosis::{self, item};
+use crate::support::project::Project;
 use captures::exchange::Setting;
+use captures::wire::{PcapFormat, Precision};
 use serde_json::Value;
 
 const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
@@ -136,4 +138,25 @@ fn the_client_whose_responses_are_broken_is_named() {
     });
     assert_eq!(item(&report, "servers", "seen.readable"), "unknown header_broken");
     assert_eq!(report["servers"][0]["verdict"], "ok");
+}
+
+#[test]
+fn times_have_as_many_digits_as_the_capture() {
+    let answered = |nth: u32| !(30..90).contains(&nth);
+    let rounds = (0..120).map(|nth| {
+        let at = nth * 2;
+        let answer = format!("{at}.02 s > c  {ANSWER}\n{at}.9 s:40000 > d:53  00\n");
+        format!("{at}.00 c > s  {INFO}\n{}", if answered(nth) { &*answer } else { "" })
+    });
+    let script = rounds.collect::<String>() + "end 300";
+    let capture = captures::exchange::capture(&script, &Setting::udp(27015)).unwrap();
+    for (precision, digits) in [(Precision::Micro, 6), (Precision::Nano, 9)] {
+        let format = PcapFormat { precision, ..PcapFormat::default() };
+        let (_project, file) = Project::of_capture(capture.pcap_as(format));
+        let report = diagnosis::report_of(&file, &[]).1;
+        let items = report["servers"][0]["items"].as_array().unwrap();
+        let silent = items.iter().find(|it| it["item"] == "seen.answered").unwrap();
+        let from = silent["from"].as_str().unwrap();
+        assert_eq!(from.len(), "2026-11-20T10:00:00.Z".len() + digits, "{from}");
+    }
 }

@@ -423,3 +423,82 @@ fn a_challenge_of_zero_that_nobody_gave_is_the_clients_fault() {
     let report = asks("");
     assert_ne!(item(&report, "clients", "ask.wellformed"), "no challenge_wrong", "{report:#}");
 }
+
+/// The item of a party.
+fn shown<'r>(report: &'r Value, kind: &str, party: usize, name: &str) -> &'r Value {
+    let items = report[kind][party]["items"].as_array().unwrap();
+    items.iter().find(|it| it["item"] == name).unwrap()
+}
+
+#[test]
+fn a_client_that_gets_responses_in_another_protocol_asks_in_the_wrong_one() {
+    let status =
+        r"'\\gamename\\ut\\hostname\\My server\\numplayers\\0\\maxplayers\\8\\final\\\\queryid\\";
+    for answers in [true, false] {
+        let script = rounds(4, |nth, at| {
+            let answer = format!("{at}.02 s > c  {status}{nth}.1'\n");
+            let answer = if answers { answer } else { String::new() };
+            format!(
+                "{at}.0 c > s  {INFO}\n{answer}{at}.5 d > s  '\\\\status\\\\'\n\
+                 {at}.52 s > d  {status}1{nth}.1'\n"
+            )
+        });
+        let report = of(&script, &Setting::udp(7778), &[]);
+        let asks = |at: usize| shown(&report, "clients", at, "ask.protocol");
+        assert_eq!(asks(0)["cause"], "wrong_protocol", "{report:#}");
+        assert_eq!(asks(1)["verdict"], "yes", "{report:#}");
+        assert_eq!(item(&report, "servers", "seen.readable"), "yes", "{report:#}");
+        let answered = shown(&report, "servers", 0, "seen.answered")["text"].as_str().unwrap();
+        assert!(answered.ends_with("; 4 are owed none, by a fault of the client"), "{answered}");
+    }
+}
+
+#[test]
+fn what_a_server_owes_nothing_for_is_no_fault_of_anybody_else() {
+    let answered = |report: &Value| shown(report, "servers", 0, "seen.answered")["text"].clone();
+    let malformed = rounds(4, |_, at| {
+        format!(
+            "{at}.0 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n\
+             {at}.1 d > s  FFFFFFFF 54 'Source Engine' 00\n"
+        )
+    });
+    let report = diagnosed(&malformed);
+    let excused = "4 of 8 requests; 4 are owed none, by a fault of the client";
+    assert_eq!(answered(&report), excused, "{report:#}");
+    let wrong = report["clients"].as_array().unwrap().iter().find(|it| it["verdict"] == "fault");
+    let wrong = wrong.unwrap();
+    assert_eq!(wrong["cause"], "request_malformed");
+    assert_ne!(diagnosis::verdict_of(wrong, "ask.answered")[0], "no", "{wrong:#}");
+    let left = rounds(8, |nth, at| {
+        let returned = format!("{at}.03 c > s  {INFO} le32:7\n{at}.05 s > c  {ANSWER}\n");
+        let returned = if nth % 2 == 0 { returned } else { String::new() };
+        format!("{at}.0 c > s  {INFO}\n{at}.02 s > c  FFFFFFFF 41 le32:7\n{returned}")
+    });
+    assert_eq!(answered(&diagnosed(&left)), excused);
+}
+
+#[test]
+fn a_count_that_met_a_limit_says_so() {
+    let (_, report) = diagnosis::report_of("samples/abuse-query-flood.pcap", &[]);
+    let of = |server: usize| {
+        let asked = shown(&report, "servers", server, "seen.asked");
+        (asked["text"].as_str().unwrap().starts_with("at least"), asked["at_least"] == true)
+    };
+    let servers = Vec::from_iter((0..report["servers"].as_array().unwrap().len()).map(of));
+    assert!(servers.contains(&(true, true)), "{servers:?}");
+    assert!(servers.iter().all(|(says, has)| says == has), "{servers:?}");
+}
+
+#[test]
+fn the_kind_that_is_never_answered_is_what_they_have_in_common() {
+    let script = rounds(6, |_, at| {
+        format!(
+            "{at}.0 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n{at}.1 c > s  FFFFFFFF 55 FFFFFFFF\n\
+             {at}.12 s > c  FFFFFFFF 41 le32:7\n{at}.13 c > s  FFFFFFFF 55 le32:7\n"
+        )
+    });
+    let report = diagnosed(&script);
+    let answered = shown(&report, "servers", 0, "seen.answered");
+    assert_eq!(answered["cause"], "challenged_request_unanswered");
+    assert_eq!(answered["by"]["kind"], "player_request", "{answered:#}");
+}

@@ -320,3 +320,18 @@ fn masters_whose_lists_disagree_about_a_server_are_told_apart() {
     let report = diagnosed(&(before + &of_one + &asks(10, 7778, true) + "end 200"));
     assert_eq!(item(&report, "servers", "list.listed"), "yes", "{report:#}");
 }
+
+#[test]
+fn a_list_with_another_number_of_players_than_it_says_contradicts_itself() {
+    let believed = |number: u32| {
+        let round = format!(
+            "AT.00 c > s  FFFFFFFF 55 FFFFFFFF\nAT.01 s > c  FFFFFFFF 41 01020304\n\
+             AT.02 c > s  FFFFFFFF 55 01020304\n\
+             AT.03 s > c  FFFFFFFF 44 0{number} 00 'Ann' 00 le32:1 0000803F\n"
+        );
+        let report = diagnosis::diagnosed(&rounds(&round), &Setting::udp(27015), &[]).1;
+        item(&report, "servers", "seen.believable")
+    };
+    assert_eq!(believed(1), "yes");
+    assert_eq!(believed(2), "unknown counts_disagree");
+}

@@ -1,8 +1,8 @@
 //! What a server needs to be seen by clients.
 
 use super::rules::{
-    A2S001, A2S004, A2S007, A2S008, A2S020, A2S027, A2S040, A2S041, A2S042, A2S043, A2S045, A2S046,
-    A2S047, A2S048, A2S062, A2S065,
+    A2S001, A2S004, A2S007, A2S008, A2S020, A2S027, A2S030, A2S040, A2S041, A2S042, A2S043, A2S045,
+    A2S046, A2S047, A2S048, A2S062, A2S065,
 };
 use super::split::TOTAL_DIFFERS;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -32,6 +32,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&A2S004, &causes::HEADER_BROKEN),
         Symptom::of(&A2S007, &causes::HEADER_BROKEN),
         Symptom::of(&A2S008, &causes::answers::CUT_SHORT),
+        Symptom::of(&A2S030, &causes::answers::COUNTS_DISAGREE),
         Symptom::of(&A2S040, &causes::HEADER_BROKEN),
         Symptom::of(&A2S041, &causes::HEADER_BROKEN),
         Symptom::saying(&A2S042, TOTAL_DIFFERS, &causes::HEADER_BROKEN),

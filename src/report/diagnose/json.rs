@@ -28,13 +28,15 @@ impl DiagnosisReport<'_> {
             #[serde(skip_serializing_if = "Option::is_none")]
             left_out: Option<LeftOutAsJson>,
         }
-        let servers = self.diagnoses.servers.iter().map(ServerAsJson::of).collect();
+        let digits = self.diagnoses.digits;
+        let servers = self.diagnoses.servers.iter();
+        let servers = servers.map(|server| ServerAsJson::of(server, digits)).collect();
         let (clients, masters) = (&self.diagnoses.clients, &self.diagnoses.masters);
         let LeftOut { servers: left_out, at_least } = self.diagnoses.left_out;
         let capture = Capture {
             servers,
-            clients: clients.iter().map(PartyAsJson::of).collect(),
-            masters: masters.iter().map(PartyAsJson::of).collect(),
+            clients: clients.iter().map(|it| PartyAsJson::of(it, digits)).collect(),
+            masters: masters.iter().map(|it| PartyAsJson::of(it, digits)).collect(),
             broadcasts: self.diagnoses.broadcasts.iter().map(BroadcastAsJson::of).collect(),
             attacks: self.diagnoses.other_attacks().map(AttackAsJson::of).collect(),
             capture: CaptureAsJson {
@@ -160,7 +162,7 @@ struct PartyAsJson<'r> {
 }
 
 impl PartyAsJson<'_> {
-    fn of(party: &DiagnosedParty) -> PartyAsJson<'_> {
+    fn of(party: &DiagnosedParty, digits: u8) -> PartyAsJson<'_> {
         let is_client = party.role == Role::Client;
         PartyAsJson {
             client: is_client.then_some(&*party.address),
@@ -168,7 +170,7 @@ impl PartyAsJson<'_> {
             protocol: party.protocol.map(|id| id.info().id),
             library: party.library,
             result: JsonResult::of(party.outcome(), party.first_no()),
-            items: party.items.iter().map(JsonItem::of).collect(),
+            items: party.items.iter().map(|it| JsonItem::of(it, digits)).collect(),
         }
     }
 }
@@ -186,6 +188,8 @@ struct JsonItem<'r> {
     asked: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     answered: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    at_least: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<std::collections::BTreeMap<&'static str, &'r str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,7 +203,8 @@ struct JsonItem<'r> {
 }
 
 impl JsonItem<'_> {
-    fn of(it: &ItemVerdict) -> JsonItem<'_> {
+    fn of(it: &ItemVerdict, digits: u8) -> JsonItem<'_> {
+        let moment = |time: Time| moment(time, digits);
         JsonItem {
             item: it.item.name(),
             master: it.master.map(|master| master.to_string()),
@@ -207,6 +212,7 @@ impl JsonItem<'_> {
             cause: it.cause.map(|cause| cause.name),
             asked: it.exchanges.map(|it| it.asked),
             answered: it.exchanges.map(|it| it.answered),
+            at_least: it.at_least,
             by: it.by.as_ref().map(|(name, value)| [(*name, &**value)].into()),
             from: it.span.map(|[from, _]| moment(from)),
             to: it.span.map(|[_, to]| moment(to)),
@@ -218,7 +224,7 @@ impl JsonItem<'_> {
 }
 
 impl ServerAsJson<'_> {
-    fn of(server: &DiagnosedServer) -> ServerAsJson<'_> {
+    fn of(server: &DiagnosedServer, digits: u8) -> ServerAsJson<'_> {
         ServerAsJson {
             server: address(server),
             protocol: server.protocol.map(|id| id.info().id),
@@ -234,14 +240,14 @@ impl ServerAsJson<'_> {
                 })
                 .collect(),
             probed: server.probed.iter().map(ToString::to_string).collect(),
-            items: server.items.iter().map(JsonItem::of).collect(),
+            items: server.items.iter().map(|it| JsonItem::of(it, digits)).collect(),
         }
     }
 }
 
 /// A time as `dissect` writes it.
-fn moment(time: Time) -> String {
+fn moment(time: Time, digits: u8) -> String {
     let mut text = Vec::new();
-    Clock::default().rfc3339(time, 6, &mut text);
+    Clock::default().rfc3339(time, digits, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }

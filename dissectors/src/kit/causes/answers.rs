@@ -173,8 +173,8 @@ cause! {
     /// Its responses have different numbers of players.
     pub COUNTS_DISAGREE "counts_disagree" {
         unknown: [Believable],
-        says: "its description says {info} players, its list of players {list}",
-        details: "{info} players in its description, {list} in its list of players",
+        says: "it says two numbers of players: {numbers}",
+        details: "{numbers}",
         lacks: "Bots, joining players and caches can cause that: compare with what the game shows.",
     }
 }
