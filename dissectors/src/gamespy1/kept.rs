@@ -2,7 +2,7 @@
 
 use crate::kit::{Treatment, is_game, is_plain, is_small_number, kept_if, words};
 
-use super::words::{is_bare, is_query};
+use super::keywords::{is_bare, is_query};
 
 words! {
     /// Keys of responses and requests, whose values are numbers or flags.

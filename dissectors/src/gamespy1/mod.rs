@@ -27,6 +27,7 @@ mod form;
 mod framing;
 mod habits;
 mod kept;
+mod keywords;
 mod list;
 mod messages;
 mod pending_query;
