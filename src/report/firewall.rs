@@ -13,6 +13,9 @@ use crate::abuse::{BOGONS, FirewallFilter, Match, RateLimit};
 use crate::session::LinkTags;
 use crate::text::percent;
 
+/// The most bytes of an IP packet on most links.
+const MTU: usize = 1500;
+
 /// A firewall's language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Firewall {
@@ -40,7 +43,14 @@ impl Firewall {
 
     /// Whether the language can express the filter.
     pub fn takes(self, filter: &FirewallFilter) -> bool {
-        let is_length = |it: &Match| matches!(it, Match::Length(_) | Match::MissingChallenge(_));
+        // A datagram that does not fit in one packet is told from others by no packet's length.
+        let headers = if filter.target.is_ipv4() { 28 } else { 48 };
+        let fits = |length: u16| usize::from(length) + headers <= MTU;
+        let is_length = |it: &Match| match it {
+            Match::Length(lengths) => fits(*lengths.end()),
+            Match::MissingChallenge(length) => fits(*length),
+            _ => false,
+        };
         match self {
             Firewall::Nft | Firewall::Iptables | Firewall::Bpf => true,
             Firewall::Xdp => filter.limit.is_none(),
@@ -330,12 +340,8 @@ fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, Vec<String>, S
     for it in &filter.matches {
         what += &match it {
             Match::HopLimit(limits) => iptables_hop_limit(limits, is_v6),
-            Match::Length(lengths) => {
-                format!(" -m length --length {}", spelled(lengths, begin as u32, ":"))
-            }
-            Match::MissingChallenge(length) => {
-                format!(" -m length --length {}", begin + usize::from(*length))
-            }
+            Match::Length(lengths) => iptables_length(lengths, is_v6),
+            Match::MissingChallenge(length) => iptables_length(&(*length..=*length), is_v6),
             Match::SourcePort(ports) => format!(" --sport {}", spelled(ports, 0, ":")),
             Match::Identification(it) => format!(" -m u32 --u32 \"2&0xFFFF={it}\""),
             Match::Bytes { .. } => String::new(),
@@ -365,6 +371,12 @@ fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, Vec<String>, S
         RateLimit::OfAll(_) => limit(it, ""),
     });
     (what, sources, rule)
+}
+
+/// The length that the UDP header says: a fragment's packet is shorter.
+fn iptables_length(lengths: &RangeInclusive<u16>, is_v6: bool) -> String {
+    let length = if is_v6 { "44>>16" } else { "0>>22&0x3C@4>>16" };
+    format!(" -m u32 --u32 \"{length}={}\"", spelled(lengths, 8, ":"))
 }
 
 fn iptables_hop_limit(limits: &RangeInclusive<u8>, is_v6: bool) -> String {
