@@ -324,8 +324,13 @@ impl<'m> TrafficMeasure<'m> {
             .map(|(at, byte)| (at, same(at, byte)))
             .min_by_key(|(at, count)| (*count, *at))
             .filter(|(_, count)| count * 2 < self.clients.len())?;
-        let bytes = usual.iter().skip(at).take(BYTES).map_while(|byte| *byte).collect();
-        Some(Match::Bytes { at: at as u8, bytes })
+        let is_usual = |at: &usize| usual.get(*at).is_some_and(Option::is_some);
+        let end = (at..at + BYTES).take_while(is_usual).last()? + 1;
+        // The more bytes, the fewer players have them by chance; all have those of the prefix.
+        let least = end.saturating_sub(BYTES).max(self.target.prefix.bytes().len());
+        let begin = (least..at).rev().take_while(is_usual).last().unwrap_or(at);
+        let bytes = usual.get(begin..end)?.iter().copied().flatten().collect();
+        Some(Match::Bytes { at: begin as u8, bytes })
     }
 
     /// Real sources that send faster than clients do, or all others of an attack whose sources are real, if there are
