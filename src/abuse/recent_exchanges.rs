@@ -250,6 +250,8 @@ impl RecentExchange {
         let has_given = self.given[0].is_some();
         self.returned = match outline.challenge {
             Some(_) if self.given.contains(&outline.challenge) => ReturnedChallenge::Yes,
+            // It may have been given before the capture began.
+            Some(1..) => ReturnedChallenge::Unknown,
             returned if is_doubtful && returned.is_some() != has_given => {
                 ReturnedChallenge::Unknown
             }

@@ -487,7 +487,11 @@ fn answers<S: Sink>(
         rules::timestamp_echo(asked.what.timestamp(), timestamp, sink);
     }
     rules::answered(&asked.mark, sink);
-    if kind == PacketKind::Info && asked.what.verified != Some(true) {
+    // Another challenge than 0 may have been given before the capture began.
+    let is_zero = || cx.conversation.claim_of(asked.what.timestamp()) == Some(0);
+    let has_challenge =
+        asked.what.form.has_challenge() && (asked.what.verified == Some(true) || !is_zero());
+    if kind == PacketKind::Info && !has_challenge {
         sink.reflects(what, asked.mark.length, payload);
     }
     match asked.what.verified {
