@@ -41,7 +41,9 @@ use challenges::Challenges;
 pub use detail::Detail;
 use elsewhere::Elsewhere;
 use filtered::FilteredLists;
-pub use game_port::{Peers, WAYS, asks_for_something, is_one_way, may_be_players, packet_name};
+pub use game_port::{
+    OTHER_CONTENT, Peers, WAYS, asks_for_something, is_one_way, may_be_players, packet_name,
+};
 use lists::ListedServers;
 pub use loads::{GROUPS, Loads};
 use registrations::Registrations;
@@ -483,13 +485,12 @@ impl Ledger {
         self.rule(rule, is_new, basis, Role::Master, detail);
     }
 
-    /// The results for everything, together with the load on servers. `begin`, `end`: of the capture; `is_heard`: packets of
-    /// this server were recorded; with port 0, of this host.
+    /// The results, with the load on servers. `begin`, `end`: of the capture; `is_heard`: packets of this host were recorded.
     pub fn review(
         mut self,
         loads: Loads,
         [begin, end]: [Time; 2],
-        is_heard: impl Fn(SocketAddr) -> bool,
+        is_heard: impl Fn(IpAddr) -> bool,
     ) -> Review {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
         let review = elsewhere.review(self.settings.answer_timeout);
@@ -516,10 +517,9 @@ impl Ledger {
         self.victims.retain(|address| !may_have_asked(address));
         victims.add(std::mem::take(&mut self.victims), &self.settings);
         // Without any request, only one direction was recorded.
-        let has_requests = loads.has_requests();
-        let is_recorded = |address| has_requests || is_heard(SocketAddr::new(address, 0));
+        let is_recorded = |address| loads.has_requests() || is_heard(address);
         self.full |= victims.review(&self.settings, is_recorded, &mut breaches, &mut kept);
-        let left_out = loads.review([begin, end], &known, is_heard, &mut breaches, &mut kept);
+        let left_out = loads.review([begin, end], &known, &mut breaches, &mut kept);
         let basis = self.latest.filter(|_| self.full).or(left_out);
         breaches.extend(basis.map(|basis| {
             let basis = Basis { flow: 0, ..basis };

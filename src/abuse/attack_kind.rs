@@ -75,6 +75,16 @@ pub(super) fn kind_of(
     }
 }
 
+/// Packets by the ports of other services that they come from: at a server only if they are most of its flood, since
+/// sources that choose their ports at random have some of these, too.
+pub(super) fn of_services(kind: AttackKind, target: &Target) -> Vec<(u16, u64)> {
+    let all: u64 = target.others.iter().map(|(_, count)| count).sum();
+    match kind == AttackKind::Victim || all.saturating_mul(2) > target.packets[0] {
+        true => target.others.clone(),
+        false => Vec::new(),
+    }
+}
+
 /// Several of a kind of message.
 pub fn plural(kind: &str) -> String {
     let several = |kind: &str| match kind.strip_suffix("ry") {

@@ -107,6 +107,11 @@ impl Clients {
         !self.all.is_empty() && self.all.contains_key(&source)
     }
 
+    /// A real source.
+    pub(super) fn get(&self, source: IpAddr) -> Option<&RealClient> {
+        self.all.get(&source)
+    }
+
     /// The source of this packet is real; `room`: the remaining number over all targets.
     pub(super) fn begin(&mut self, shown: &SampledPacket, proof: Proof, room: &mut usize) {
         if *room == 0 {

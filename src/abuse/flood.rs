@@ -1,9 +1,9 @@
 //! When so many packets are a flood.
 
 use std::cmp::Reverse;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use dissectors::kit::{FloodLimit, Socket};
+use dissectors::kit::FloodLimit;
 use dissectors::ledger::may_be_players;
 
 use super::Abuse;
@@ -39,8 +39,8 @@ impl Abuse {
     }
 
     /// Whether packets of any content flood a game server's port.
-    pub(super) fn is_flooded(&self, at: SocketAddr, port: &GamePort) -> bool {
-        self.is_as_much(port) && !self.may_be_players(at, port)
+    pub(super) fn is_flooded(&self, port: &GamePort) -> bool {
+        self.is_as_much(port) && !self.may_be_players(port)
     }
 
     /// Whether so many packets are a flood, if they are not players'.
@@ -48,13 +48,9 @@ impl Abuse {
         self.most_of_flood(&port.target) >= self.flood().packets && port.is_one_way()
     }
 
-    /// Whether the packets toward a game server's port may be players', because nothing that it sends was recorded.
-    pub(super) fn may_be_players(&self, at: SocketAddr, port: &GamePort) -> bool {
-        let sends = |target: &Phases| target.packets()[1] > 0;
-        if self.servers.get(&Socket(at)).is_some_and(sends)
-            || sends(&port.target)
-            || port.has_players()
-        {
+    /// Whether the packets toward a game server's port may be players', because it sends nothing of the game.
+    pub(super) fn may_be_players(&self, port: &GamePort) -> bool {
+        if port.target.packets()[1] > 0 || port.has_players() {
             return false;
         }
         let flood = self.flood();

@@ -19,8 +19,10 @@ const CHALLENGED: u64 = 20;
 /// not a coincidence.
 const NETWORKS: usize = 16;
 
-/// Minimum number of such sources. A single one may be a victim, in whose name packets are forged.
+/// Minimum number of such sources, where more than this share of their packets is answered: a single one may be a victim,
+/// in whose name packets are forged.
 const SOCKETS: usize = 10;
+const ANSWERED: f64 = 0.1;
 
 /// Minimum number of packets of a source that show whether its port changes.
 const PACKETS_OF_SOCKET: usize = 10;
@@ -205,8 +207,10 @@ impl ForgeryInput<'_> {
             counted(busy.len() as u64, "source")
         );
         let is_most = share(packets as u64, attack.len() as u64) >= MOST;
-        let is_many = constant.len() >= SOCKETS && 2 * constant.len() >= busy.len();
-        (is_most && is_many).then_some((text, Forged::No))
+        let [got, sent] = self.target.packets;
+        let is_victim = constant.len() < SOCKETS && share(sent, got) > ANSWERED;
+        let is_told = is_most && 2 * constant.len() >= busy.len() && !is_victim;
+        is_told.then_some((text, Forged::No))
     }
 
     fn impossible(&self) -> Option<ForgeryEvidence> {

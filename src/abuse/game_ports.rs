@@ -3,19 +3,25 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::ledger::{Peers, asks_for_something, is_one_way, packet_name};
+use dissectors::ledger::{OTHER_CONTENT, Peers, asks_for_something, is_one_way, packet_name};
 
 use super::packet::SampledPacket;
 use super::phases::Phases;
-use super::target::TargetRoom;
+use super::target::{TargetRoom, count};
 use crate::session::DatagramEvent;
+
+/// Ports of services that are known to be misused for reflection, besides game servers.
+pub(super) const SERVICES: [u16; 15] =
+    [17, 19, 53, 111, 123, 137, 161, 389, 427, 520, 1900, 3283, 3702, 5353, 11211];
 
 /// The packets of a game server's port that are no messages of its protocol.
 #[derive(Clone, Default)]
 pub(super) struct GamePort {
     /// Those toward it, without players'.
     pub(super) target: Phases,
-    peers: Peers,
+    pub(super) peers: Peers,
+    /// Its host says that nothing is at this port.
+    pub(super) is_refused: bool,
 }
 
 impl GamePort {
@@ -42,21 +48,24 @@ impl GamePort {
     ) {
         let (from, to) = (event.headers.from, event.headers.to);
         let mut packet = SampledPacket::of(event, false);
+        let label = name.unwrap_or_else(|| packet_name(event.bytes));
         // Who plays asks for nothing meanwhile: such a packet in his name is not his.
         packet.may_play = name.is_none() && !asks_for_something(event.bytes);
         if packet.may_play
             && let Some(before) = self.peers.gets(from, packet.hop_limit)
         {
             if before > 0 {
-                self.target.current.was_sent(&packet, packet_name(event.bytes), before.into());
+                self.target.current.was_sent(&packet, label, before.into());
             }
             let clients = &mut self.target.current.clients;
             clients.plays(&packet, &mut room.clients);
             clients.see(&packet, room.window, &mut room.packets);
             return;
         }
-        let what = (id, name.unwrap_or_else(|| packet_name(event.bytes)));
-        self.target.gets(what, to, event.bytes, &mut packet, room);
+        self.target.gets((id, label), to, event.bytes, &mut packet, room);
+        if label == OTHER_CONTENT && SERVICES.contains(&from.port()) {
+            count(&mut self.target.current.others, from.port(), 1);
+        }
     }
 
     /// So many packets like this one came before.

@@ -33,7 +33,7 @@ impl Abuse {
         ruled: &Set<SocketAddr>,
     ) -> Option<(Vec<SocketAddr>, Target)> {
         let flooded = |at: &SocketAddr| {
-            let port = self.ports.get(&Socket(*at)).is_some_and(|port| self.is_flooded(*at, port));
+            let port = self.ports.get(&Socket(*at)).is_some_and(|port| self.is_flooded(port));
             port || ruled.contains(at)
         };
         let alone = Vec::from_iter(ports.iter().copied().filter(flooded));
@@ -46,7 +46,7 @@ impl Abuse {
                     let (server, port) =
                         (self.servers.get(&Socket(*at)), self.ports.get(&Socket(*at)));
                     let server = server.map(|it| (it, ruled.contains(at)));
-                    let port = port.map(|it| (&it.target, self.is_flooded(*at, it)));
+                    let port = port.map(|it| (&it.target, self.is_flooded(it)));
                     for (target, is_flooded) in port.into_iter().chain(server) {
                         match is_flooded {
                             true => all.add(&target.of_attack(&self.room)),
@@ -88,18 +88,18 @@ impl Abuse {
     /// packets of other content, unless they may be players'.
     pub(super) fn one_way_to(&self, at: SocketAddr) -> impl Iterator<Item = &Target> {
         let server = self.servers.get(&Socket(at)).filter(|it| !it.current.clients.is_cut);
-        let port = self.ports.get(&Socket(at)).filter(|port| self.is_one_way(at, port));
+        let port = self.ports.get(&Socket(at)).filter(|port| self.is_one_way(port));
         server.into_iter().chain(port.map(|port| &port.target)).flat_map(Phases::each)
     }
 
     /// Whether what comes to a port beside messages may be a part of a flood of several.
-    fn is_one_way(&self, at: SocketAddr, port: &GamePort) -> bool {
-        port.is_one_way() && !self.may_be_players(at, port)
+    fn is_one_way(&self, port: &GamePort) -> bool {
+        port.is_one_way() && !self.may_be_players(port)
     }
 
     /// The players of a port, where what comes to it beside messages is no part of the flood.
     pub(super) fn adds_players_beside(&self, all: &mut Target, at: SocketAddr) {
-        let port = self.ports.get(&Socket(at)).filter(|port| !self.is_one_way(at, port));
+        let port = self.ports.get(&Socket(at)).filter(|port| !self.is_one_way(port));
         port.into_iter().for_each(|port| self.adds_players(all, &port.target));
     }
 

@@ -38,7 +38,7 @@ use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Datagrams, Event, Needs};
 
 use busiest::Busiest;
-use game_ports::GamePort;
+use game_ports::{GamePort, SERVICES};
 use packet::SampledPacket;
 use phases::Phases;
 use recent_exchanges::RecentExchanges;
@@ -62,10 +62,6 @@ const _: () = assert!(size_of::<Phases>() + size_of::<Target>() <= BYTES_OF_TARG
 
 /// The part of the memory for ports that are not known to be servers'.
 const UNKNOWN: usize = 16;
-
-/// Ports of services that are known to be misused for reflection, besides game servers.
-const SERVICES: [u16; 15] =
-    [17, 19, 53, 111, 123, 137, 161, 389, 427, 520, 1900, 3283, 3702, 5353, 11211];
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -214,9 +210,14 @@ impl Abuse {
         match event {
             Event::Datagram(datagram) => _ = self.datagram(datagram),
             Event::Icmp(error) => {
-                let [from, _] = error.ends;
+                let [from, to] = error.ends;
                 if let Some(server) = self.servers.get_mut(&Socket(from)) {
                     server.current.unreachable += 1;
+                }
+                if let Some(port) =
+                    self.ports.get_mut(&Socket(to)).filter(|_| error.from == to.ip())
+                {
+                    port.is_refused = true;
                 }
             }
             _ => {}
@@ -247,6 +248,10 @@ impl Abuse {
             return protocol;
         };
         self.read += 1;
+        if outline.may_be_of_game && self.is_of_game(from, to, event.headers.time) {
+            self.of_game(None, event);
+            return protocol;
+        }
         let message = outline.message;
         // Of a packet that was cut, only the header of a part is certain.
         let crashes = outline.crashes.filter(|_| !event.is_cut() || outline.last_part.is_some());
@@ -260,6 +265,9 @@ impl Abuse {
                 if let Some(target) = target {
                     let what = (Some(id), rule.slug);
                     target.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
+                    if outline.may_be_of_game {
+                        count(&mut target.parts, (to, from), 1);
+                    }
                 }
                 // Many of them are a flood, whatever they do to a server.
                 self.of_game(None, event);
@@ -335,6 +343,21 @@ impl Abuse {
         self.servers.contains_key(&end)
             || self.announced.contains_key(&end)
             || self.masters.contains_key(&end)
+    }
+
+    /// Whether a server and a player send each other packets of the game, and who gets this one did not ask for it from
+    /// the port that plays.
+    fn is_of_game(&mut self, from: SocketAddr, to: SocketAddr, now: Time) -> bool {
+        let play = |server, player| {
+            self.ports.get(&Socket(server)).is_some_and(|port| port.peers.has(player))
+        };
+        let (is_toward_server, is_from_server) = (play(to, from), play(from, to));
+        is_toward_server
+            || is_from_server
+                && self
+                    .recent_exchanges
+                    .find(to.ip(), from, now)
+                    .is_none_or(|exchange| !exchange.asked_from(to.port()))
     }
 
     /// A packet that is no message of a server's protocol, or a message that the server did not ask for, of this
@@ -416,7 +439,7 @@ impl Abuse {
         let (from, to) = (headers.from, headers.to);
         let is_challenge = outline.message.purpose == Purpose::ClientChallenge;
         let Some(exchange) = self.recent_exchanges.find(to.ip(), from, headers.time) else {
-            return self.unasked((Some(id), outline.message.label), event);
+            return self.unasked(Some((id, outline)), event);
         };
         exchange.responds(outline);
         if exchange.is_other {
@@ -490,7 +513,7 @@ impl Abuse {
         } else if SERVICES.contains(&from.port()) {
             match self.recent_exchanges.find(to.ip(), from, now) {
                 Some(_) => self.asked_for(Some(from.port()), event),
-                None => self.unasked((None, OTHER), event),
+                None => self.unasked(None, event),
             }
         }
         self.unknown.see(to.ip(), 1);
@@ -507,13 +530,20 @@ impl Abuse {
         }
     }
 
-    /// A response without a request, unless that was forgotten.
-    fn unasked(&mut self, what: (Option<Id>, &'static str), event: &DatagramEvent<'_>) {
+    /// A response without a request, unless that was forgotten; without an outline, of another service.
+    fn unasked(&mut self, message: Option<(Id, &Outline)>, event: &DatagramEvent<'_>) {
         let (from, to) = (event.headers.from, event.headers.to);
         // Whatever its bytes: a server is not asked for answers.
-        if what.0.is_some() && self.is_known(to) && !self.is_known(from) {
-            self.of_game(Some(what.1), event);
+        if let Some((_, outline)) = message.filter(|_| self.is_known(to) && !self.is_known(from)) {
+            // What crashes servers is named alike, whether or not its sender may be a server.
+            let label = outline.crashes.is_none().then_some(outline.message.label);
+            self.of_game(label, event);
             return;
+        }
+        let part = message.filter(|(_, outline)| outline.may_be_of_game);
+        if let Some((id, _)) = part {
+            // Its port may be a game's: who plays there will show.
+            self.announces(from, Some(id), self.most / 2);
         }
         if self.recent_exchanges.is_doubtful(event.headers.time) {
             self.omitted.requests = true;
@@ -521,12 +551,16 @@ impl Abuse {
         }
         let victim = entry(&mut self.victims, to.ip(), self.most, &mut self.omitted.victims);
         let Some(victim) = victim else { return };
+        let what = message.map_or((None, OTHER), |(id, it)| (Some(id), it.message.label));
         match (what, &mut self.senders) {
             ((None, _), _) => count(&mut victim.others, from.port(), 1),
             ((Some(id), label), Some(senders)) => {
                 senders.responds_unasked(id, SentPacket::of(event, label));
             }
             _ => {}
+        }
+        if part.is_some() {
+            count(&mut victim.parts, (from, to), 1);
         }
         let mut packet = SampledPacket::of(event, false);
         victim.is_sent(what, to, event.bytes, &mut packet, &mut self.room);

@@ -280,6 +280,11 @@ impl RecentExchange {
         proof
     }
 
+    /// Whether the latest request came from this port.
+    pub(super) fn asked_from(&self, port: u16) -> bool {
+        self.port == port
+    }
+
     /// Takes one of the requests that no response was counted for. `false`: this is a further packet of a response.
     pub(super) fn is_answered(&mut self) -> bool {
         let is_open = self.open > 0;

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::net::{IpAddr, SocketAddr};
 
+use dissectors::kit::Socket;
+
 use super::Abuse;
 
 /// What was looked at for attacks.
@@ -22,8 +24,10 @@ pub struct SeenTraffic {
     pub is_too_short: bool,
     /// Ports of this host that nothing shows to be a game server's get so many packets that they may be a flood.
     pub unknown: Option<(IpAddr, u64)>,
-    /// Packets toward this game server are a flood, or of players: nothing that it sends was recorded.
+    /// Packets toward this game server are a flood, or of players: it sends nothing of the game.
     pub one_way: Option<SocketAddr>,
+    /// Other packets of its host were recorded.
+    pub is_heard: bool,
     /// Responses to this address are an attack, or asked for: no request was recorded.
     pub one_way_client: Option<IpAddr>,
 }
@@ -49,8 +53,13 @@ impl Abuse {
         let highest = rates.max_by_key(|(most, at, _)| (*most, Reverse(*at)));
         let flood = self.flood();
         let one_way = self.ports.iter().filter(|(_, port)| self.is_as_much(port));
-        let one_way = one_way.filter(|(at, port)| self.may_be_players(at.0, port));
-        let one_way = one_way.map(|(at, _)| at.0).min();
+        let one_way = one_way.filter(|(_, port)| self.may_be_players(port));
+        let one_way = one_way.map(|(at, port)| (at.0, port.is_refused)).min();
+        let is_heard = one_way.is_some_and(|(at, is_refused)| {
+            let server = self.servers.get(&Socket(at));
+            is_refused || server.is_some_and(|server| server.packets()[1] > 0)
+        });
+        let one_way = one_way.map(|(at, _)| at);
         let clients = self.victims.iter().filter(|(_, victim)| self.gets_many(victim));
         let clients = clients.filter(|(_, victim)| self.may_have_asked(victim));
         let is_flood = |most: &u64| *most >= flood.packets && one_way.is_none();
@@ -58,6 +67,7 @@ impl Abuse {
             one_way_client: clients.map(|(address, _)| *address).min(),
             one_way,
             unknown: self.unknown_flood(),
+            is_heard,
             packets: self.read,
             innocent: highest.filter(|(most, ..)| is_flood(most)).and_then(|(.., why)| why),
             highest: highest.map(|(most, at, _)| (at, flood.rate_of(most))),

@@ -12,6 +12,7 @@ use dissectors::ledger::WAYS;
 
 use super::SECOND;
 use super::busiest::Busiest;
+use super::clients::RealClient;
 use super::filters::NetworkLimits;
 use crate::filter::first_address;
 
@@ -146,6 +147,12 @@ impl TrafficSource {
         self.hops.iter().all(|hops| hops.abs_diff(distance(hop_limit)) <= WAYS)
     }
 
+    /// Whether more packets came this way than a client at the same address sends, at most `repeats` at once.
+    pub(super) fn is_more_than(&self, client: &RealClient, repeats: u32) -> bool {
+        u64::from(self.packets) > client.requests.max(repeats.into())
+            && self.is_as_far(client.hop_limit)
+    }
+
     /// The difference between these.
     pub(super) fn spread_of_hops(&self) -> u8 {
         self.hops[1] - self.hops[0]
@@ -239,6 +246,11 @@ impl Sources {
     /// How many are kept, and whether there are sketches of the others.
     pub(super) fn room(&self) -> [usize; 2] {
         [self.kept.len(), self.sketches.is_some().into()]
+    }
+
+    /// A known source.
+    pub(super) fn get(&self, source: IpAddr) -> Option<&TrafficSource> {
+        self.kept.get(&source)
     }
 
     /// The entry of a known source.

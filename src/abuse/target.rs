@@ -76,6 +76,9 @@ pub(super) struct Target {
     pub(super) asks: bool,
     /// Responses, one of each server, whose requests may have been sent just before the capture began.
     pub(super) early: u64,
+    /// Packets that look like parts of responses, by server and client: they are of the game, if this turns out to play
+    /// there.
+    pub(super) parts: Vec<((SocketAddr, SocketAddr), u64)>,
     /// Responses of other services, by port.
     pub(super) others: Vec<(u16, u64)>,
     /// Requested responses of a victim during the attack, by the same ports; `None`: of game
@@ -400,13 +403,16 @@ impl Target {
         self.protocol = self.protocol.or(server.protocol);
         let Target { sources, clients, .. } = self;
         clients.add_some(&server.clients, |source, client| {
-            let most = client.requests.max(repeats.into());
-            let floods = |it: &mut TrafficSource| {
-                u64::from(it.packets) > most && it.is_as_far(client.hop_limit)
-            };
-            client.proof == Proof::Plays || !sources.known(source).is_some_and(floods)
+            let floods = |it: &TrafficSource| it.is_more_than(client, repeats);
+            client.proof == Proof::Plays || !sources.get(source).is_some_and(floods)
         });
         self.hops[1].add(server.hops[1]);
+    }
+
+    /// Whether somebody at a client's address, which is not forged as far as its way shows, sends more than the client.
+    pub(super) fn is_flooded_by(&self, client: IpAddr, repeats: u32) -> bool {
+        let (source, client) = (self.sources.get(client), self.clients.get(client));
+        source.zip(client).is_some_and(|(source, client)| source.is_more_than(client, repeats))
     }
 
     /// Adds its own traffic of later times. `spans`: how many more its timeline may have.

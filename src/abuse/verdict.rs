@@ -12,7 +12,7 @@ use dissectors::ledger::{Ledger, may_be_answers};
 
 use super::Abuse;
 use super::across::{AcrossLink, victims_of};
-use super::attack_kind::{AttackKind, kind_of};
+use super::attack_kind::{AttackKind, kind_of, of_services};
 use super::clients::{Clients, Proof};
 use super::filters::FirewallFilter;
 use super::forged::{Forged, ForgeryInput, forged_requests};
@@ -57,12 +57,15 @@ pub struct SourcesOf {
 
 impl SourcesOf {
     /// `lengths`: of the prefixes of IPv4 and IPv6 networks; `repeats`: how often a client may ask. Clients are counted, and
-    /// not named.
-    fn of(target: &Target, lengths: [u8; 2], repeats: u32) -> SourcesOf {
+    /// not named, unless the sources are their own: an attacker may share a client's address.
+    fn of(target: &Target, lengths: [u8; 2], repeats: u32, forged: Forged) -> SourcesOf {
         let Target { sources, clients, .. } = target;
         let count = sources.count_all();
         let (single, _) = sources.with(|_, source| source.packets == 1);
-        let is_named = |address: IpAddr| !clients.is_slow(address, repeats);
+        let is_named = |address: IpAddr| {
+            !clients.is_slow(address, repeats)
+                || forged == Forged::No && target.is_flooded_by(address, repeats)
+        };
         let (mut top, top_error) = sources.top(usize::MAX);
         // What is not more than the error may be nothing.
         top.retain(|(address, packets)| *packets > top_error && is_named(*address));
@@ -208,8 +211,10 @@ impl Abuse {
         attacks.extend(self.attacks_by_requests(&ruled, &within));
         attacks.extend(self.attacks_by_responses());
         let crashed = self.crashed.iter();
+        let crashed =
+            crashed.filter(|(_, target)| self.packets_of_players(target) < target.packets[0]);
         let crashed = crashed.filter(|(at, _)| {
-            let port = self.ports.get(&Socket(**at)).filter(|port| self.is_flooded(**at, port));
+            let port = self.ports.get(&Socket(**at)).filter(|port| self.is_flooded(port));
             port.is_none_or(|port| {
                 !self.is_of_crashes(**at, port.target.of_attack(&self.room).packets[0])
             })
@@ -250,7 +255,7 @@ impl Abuse {
         within: &mut Set<SocketAddr>,
     ) -> Vec<Attack> {
         let alone = self.ports.iter().filter(|(Socket(at), _)| !within.contains(at));
-        let alone: Vec<_> = alone.filter(|(at, port)| self.is_flooded(at.0, port)).collect();
+        let alone: Vec<_> = alone.filter(|(_, port)| self.is_flooded(port)).collect();
         let attacks = alone.into_iter().filter_map(|(Socket(at), port)| {
             let mut all = port.target.of_attack(&self.room).into_owned();
             let (server, master) = (self.servers.get(&Socket(*at)), self.masters.get(&Socket(*at)));
@@ -394,9 +399,18 @@ impl Abuse {
         is_ours || is_of_others && self.most_of_victim(target) >= self.flood().packets
     }
 
+    /// Packets that are of the game, because it turned out who plays.
+    fn packets_of_players(&self, target: &Target) -> u64 {
+        let play = |(server, player): (SocketAddr, SocketAddr)| {
+            self.ports.get(&Socket(server)).is_some_and(|port| port.peers.has(player))
+        };
+        target.parts.iter().filter(|(ends, _)| play(*ends)).map(|(_, packets)| packets).sum()
+    }
+
     /// Whether an address got many responses of game servers.
     pub(super) fn gets_many(&self, target: &Target) -> bool {
         let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
+        let others = others + self.packets_of_players(target);
         let ours = target.packets[0].saturating_sub(others);
         // An address that asks may have asked for the first ones before the capture began, if that explains most.
         let explains = target.asks && target.early.saturating_mul(2) > ours;
@@ -468,7 +482,7 @@ impl Abuse {
         let (forged, evidence) = if gets_responses { forged_requests() } else { input.forged() };
         let mut kinds = target.kinds.clone();
         kinds.sort_by_key(|(name, count)| (Reverse(*count), *name));
-        let mut other_services = target.others.clone();
+        let mut other_services = of_services(kind, target);
         other_services.sort_by_key(|(port, count)| (Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
         let [mean, mean_bytes] = timeline.in_pulses(span[1]).map(|count| count as f64 / seconds);
@@ -510,10 +524,12 @@ impl Abuse {
             kinds,
             costly: target.costly,
             other_services,
-            sources: SourcesOf::of(target, self.setting.networks, repeats),
+            sources: SourcesOf::of(target, self.setting.networks, repeats, forged),
             forged,
             evidence,
-            amplification: (packets[1] > 0).then(|| share(bytes[1], bytes[0])),
+            // Empty datagrams have nothing that could be amplified.
+            amplification: (packets[1] > 0 && bytes[0] >= packets[0])
+                .then(|| share(bytes[1], bytes[0])),
             answered: share(packets[1], packets[0]).min(1.0),
             legitimate,
             filters,

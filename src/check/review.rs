@@ -20,8 +20,7 @@ impl Checker {
         let loads = std::mem::take(&mut self.traffic.loads);
         let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.ledger_settings));
         let requests = &self.traffic.requests;
-        let is_heard =
-            |server: SocketAddr| requests.is_heard(server) || read.heard.contains(server.ip());
+        let is_heard = |host| requests.is_heard(host) || read.heard.contains(host);
         let review = ledger.review(loads, [read.begin(), read.end()], is_heard);
         for KeptRule { rule, server, times } in review.kept {
             // Shown by several hosts together, or by requests to one server.

@@ -90,8 +90,11 @@ impl Diagnosis {
                 _ => continue,
             };
             let kind = attack.kinds.first().map_or("packets", |(kind, _)| kind);
+            // What crashes servers has the name of its rule.
+            let is_rule = attack.kind == AttackKind::CrashAttempt;
+            let kinds = if is_rule { kind.to_owned() } else { plural(kind) };
             let values: [(_, &dyn Display); 4] = [
-                ("kinds", &plural(kind)),
+                ("kinds", &kinds),
                 ("rate", &grouped(attack.rate[0].round() as u64)),
                 ("packets", &grouped(attack.packets)),
                 ("sources", &counted(attack.sources.count, "source")),

@@ -70,6 +70,7 @@ impl AbuseReport<'_> {
             seconds,
             is_too_short,
             one_way,
+            is_heard,
             one_way_client,
             unknown,
         } = self.seen;
@@ -90,11 +91,15 @@ impl AbuseReport<'_> {
             )
         });
         let innocent = innocent.map_or(String::new(), |why| format!(", {why}"));
-        let one_way = one_way.map_or(String::new(), |server| {
-            format!(
+        let one_way = one_way.map_or(String::new(), |server| match is_heard {
+            true => format!(
+                "; {server} sends nothing of the game, so that what it gets may be of players whose server hangs or has \
+                 ended, or a flood"
+            ),
+            false => format!(
                 "; nothing that {server} sends was recorded, so that what it gets may be of players or a flood: record \
                  both directions"
-            )
+            ),
         });
         let client = one_way_client.map_or(String::new(), |address| {
             format!(

@@ -104,7 +104,12 @@ pub(super) fn figures(
         say("players", clients);
     }
     match attack.applied {
-        0 if attack.kind == AttackKind::CrashAttempt => {}
+        0 if attack.kind == AttackKind::CrashAttempt => {
+            say(
+                "remedy",
+                "keep the server up to date: newer ones withstand such packets".to_owned(),
+            );
+        }
         // The servers that are misused are on the other side of the link.
         0 if attack.legitimate.is_none() && attack.kind == AttackKind::Transit => {}
         0 => {

@@ -199,11 +199,13 @@ fn toward_a_server(is_crowd: bool, answers: bool) -> Capture {
 #[test]
 fn players_of_whom_one_direction_was_recorded_are_no_flood() {
     for (is_crowd, answers, verdict) in
-        [(false, false, "inconclusive"), (false, true, "fail"), (true, false, "fail")]
+        [(false, false, "inconclusive"), (false, true, "inconclusive"), (true, false, "fail")]
     {
         let (_project, file) = Project::of_capture(toward_a_server(is_crowd, answers).pcap());
         let run = gamewire(["abuse", "--no-config", &file]);
-        let is_open = run.out.contains("record both directions");
+        // A server that answers queries may hang nevertheless: another program answers for it.
+        let why = if answers { "hangs or has ended" } else { "record both directions" };
+        let is_open = run.out.contains(why);
         assert_eq!(is_open, verdict == "inconclusive", "{is_crowd} {answers}: {}", run.out);
         assert_eq!(run.out.starts_with("no attack"), is_open, "{}", run.out);
         let run = gamewire(["check", "--no-config", &file]);

@@ -52,6 +52,7 @@ mod floods;
 mod flows;
 mod follow;
 mod foreign_traffic;
+mod game_packets;
 mod hostile;
 mod icmp;
 mod incomplete_captures;

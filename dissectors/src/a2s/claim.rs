@@ -5,6 +5,7 @@ use crate::kit::{Claim, Hint, Rule, Sink, Span};
 use super::decode::{self, DecodeContext};
 use super::layout::{Layout, SINGLE, SPLIT, SplitHeader, is_total};
 use super::rules::{A2S006, A2S008, A2S030, A2S033};
+use super::split;
 
 /// The whole of an info request.
 const INFO_REQUEST: &[u8] = b"TSource Engine Query\0";
@@ -17,7 +18,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let expected = hint.known || hint.forced;
     let weak = |plausible| if plausible || expected { Claim::Weak } else { Claim::No };
     if bytes.starts_with(&SPLIT) {
-        return weak(is_split(bytes));
+        // Toward a server, it is an attack, whatever follows.
+        return weak(is_split(bytes) || hint.to_port && !hint.from_port);
     }
     let Some(message) = bytes.strip_prefix(&SINGLE) else {
         // Games use the same port for their own traffic; only a conversation with a pending request
@@ -131,6 +133,11 @@ fn is_split(bytes: &[u8]) -> bool {
         SplitHeader::read(bytes, layout)
             .is_some_and(|header| header.number < header.total && is_total(layout, header.total))
     })
+}
+
+/// Whether engines send such a split packet, with whatever content. Those that are sent to crash servers have none.
+pub(super) fn is_of_engine(bytes: &[u8]) -> bool {
+    is_split(bytes) && !split::carries_request(bytes) && !split::carries_nothing(bytes)
 }
 
 /// Whether a datagram opens a conversation: a request that needs no earlier message.

@@ -36,11 +36,9 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         if !cx.conversation.began {
             cx.conversation.known |= Known::FORCED;
         }
-        if toward_server {
-            cx.conversation.known |= Known::PLAYS;
-        }
+        cx.conversation.known |= Conversation::plays(payload.side);
         let due = cx.conversation.requests.is_due(payload.side, clock)
-            && !cx.conversation.has(Known::PLAYS);
+            && !cx.conversation.has(Conversation::plays(payload.side.other()));
         if !due && !cx.conversation.has(Known::FORCED) {
             return;
         }

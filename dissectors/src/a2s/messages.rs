@@ -4,7 +4,7 @@ use crate::kit::{Message, Purpose, Role, messages};
 
 /// The same toward a server, as in attacks.
 pub(super) static SPLIT_TOWARD_SERVER: Message =
-    Message { speaker: Role::Client, purpose: Purpose::Query, ..SPLIT_FRAGMENT };
+    Message { speaker: Role::Client, purpose: Purpose::Other, ..SPLIT_FRAGMENT };
 
 /// The same if the direction is unknown.
 pub(super) static SPLIT_EITHER_WAY: Message =

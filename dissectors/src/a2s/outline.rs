@@ -19,8 +19,10 @@ pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
         // Source's layout first: in GoldSource's, the byte after number and total belongs to the
         // text.
         let last = is_last(Layout::Source).or_else(|| is_last(Layout::GoldSrc)).unwrap_or(false);
-        let crashes = Some(&SEC001);
-        return Some(Outline { last_part: Some(last), crashes, ..Outline::of(&m::SPLIT_FRAGMENT) });
+        let may_be_of_game = claim::is_of_engine(bytes);
+        let (last_part, crashes) = (Some(last), Some(&SEC001));
+        let outline = Outline::of(&m::SPLIT_FRAGMENT);
+        return Some(Outline { last_part, crashes, may_be_of_game, ..outline });
     }
     if claim::is_runt(bytes) {
         return Some(Outline { crashes: Some(&SEC002), ..Outline::of(&m::UNKNOWN) });

@@ -9,7 +9,7 @@ use super::split::{
     self, AddResult, HeaderPlace, JoinedResponse, Repeat, SplitProperties, SplitResponse,
 };
 use super::state::Known;
-use super::{A2s, decode, exchange, messages as m, rules};
+use super::{A2s, claim, decode, exchange, messages as m, rules};
 use crate::kit::inflate::{Inflated, inflate};
 use crate::kit::{
     self, Context, CrossFlowEvent, Evidence, Limit, Message, Name, PartSpan, Payload, Role, Sink,
@@ -24,7 +24,7 @@ pub(super) fn message<S: Sink>(
     sink: &mut S,
 ) {
     let (side, now) = (payload.side, payload.time);
-    let is_attack = toward_server && is_no_response(cx, payload);
+    let is_attack = toward_server && is_no_response(cx, payload) && !is_of_game(cx, payload);
     let id = match layout::id(payload.bytes) {
         Some(id) if !is_attack => id,
         _ => {
@@ -51,9 +51,10 @@ pub(super) fn message<S: Sink>(
                 cx.budget.meet(Limit::Unfinished);
                 evict_oldest(cx, oldest, payload, sink);
             }
-            let mut set =
-                cx.shared.spare.set(side, id, cx.conversation.is_followed(side, cx.flow.began));
+            let is_asked = cx.conversation.is_followed(side, cx.flow.began);
+            let mut set = cx.shared.spare.set(side, id, is_asked);
             set.more.has_request = cx.conversation.was_asked(side);
+            set.more.is_due = cx.conversation.requests.is_due(side, cx.settings.clock(now));
             set
         }
     };
@@ -69,6 +70,20 @@ fn is_no_response(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
         || cx.shared.is_served(payload)
 }
 
+/// Whether a packet toward a server is one of the game: of a player who asked for nothing on this flow. One that no engine
+/// sends is not.
+fn is_of_game(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
+    cx.conversation.has(Known::BOTH_PLAY)
+        && cx.conversation.is_guessed()
+        && claim::is_of_engine(payload.bytes)
+}
+
+/// Whether packets of the game go both ways, and these were sent although nothing was asked: the engine splits its own
+/// large packets alike.
+fn are_of_game(cx: &Context<'_, A2s>, set: &SplitResponse) -> bool {
+    cx.conversation.has(Known::BOTH_PLAY) && !set.more.is_due && set.each().all(claim::is_of_engine)
+}
+
 const fn one_way(is_attack: bool) -> &'static Message {
     if is_attack { &m::SPLIT_TOWARD_SERVER } else { &m::SPLIT_FRAGMENT }
 }
@@ -80,6 +95,9 @@ pub(super) fn again<S: Sink>(
     toward_server: bool,
     sink: &mut S,
 ) {
+    if is_of_game(cx, payload) {
+        return;
+    }
     let is_attack = toward_server && is_no_response(cx, payload);
     let layout = split::likeliest_alone(payload.bytes, cx.conversation.layout);
     fragment(payload, layout, one_way(is_attack), sink);
@@ -100,9 +118,18 @@ fn add<S: Sink>(
         }
         AddResult::Copy => cx.conversation.split().push(set),
         AddResult::Kept => match set.whole(cx.conversation.layout) {
+            Some((layout, _)) if !set.is_readable(layout) && are_of_game(cx, &set) => {
+                cx.shared.spare.release(set, cx.budget);
+            }
+            // Whether who gets it plays, what follows may show.
+            Some((layout, _))
+                if !set.is_readable(layout) && !cx.conversation.was_asked(set.side) =>
+            {
+                cx.conversation.split().push(set);
+            }
             Some((layout, reason)) => whole(cx, set, layout, reason, payload, sink),
             None => {
-                if !set.asked {
+                if !set.asked && !are_of_game(cx, &set) {
                     sink.cross_flow(CrossFlowEvent::StrayPart(set.id), payload.seen());
                 }
                 cx.conversation.split().push(set);
@@ -327,6 +354,15 @@ fn check_whole<S: Sink>(shape: &SplitProperties, joined: &JoinedResponse, sink: 
 
 /// The rest of a response did not arrive: each of its packets becomes a message.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Time, sink: &mut S) {
+    if are_of_game(cx, &set) {
+        return cx.shared.spare.release(set, cx.budget);
+    }
+    if let (Some((layout, reason)), Some(&PartSpan { frame, time, lost, unlisted, .. })) =
+        (set.whole(cx.conversation.layout), set.parts().last())
+    {
+        let last = Payload { frame, time, lost, unlisted, ..cx.flow.payload(set.side, &[], &[]) };
+        return whole(cx, set, layout, reason, &last, sink);
+    }
     let layout = set.likeliest(cx.conversation.layout);
     let timeout = cx.settings.answer_timeout;
     // Evicted packets may have belonged to this response.

@@ -74,6 +74,8 @@ pub(super) struct LayoutReadings {
     readings: [LayoutReading; 3],
     /// When the last one came.
     pub(super) last: Time,
+    /// A response was due when the first one came.
+    pub(super) is_due: bool,
     copied: bool,
     bits_differ: bool,
     /// A request of its receiver came before it.
@@ -147,6 +149,11 @@ impl SplitResponse {
             return Some((only, Reason::Only));
         }
         Some(self.best(known, complete))
+    }
+
+    /// Whether what it begins with in this layout is a message's header, or compressed.
+    pub(super) fn is_readable(&self, layout: Layout) -> bool {
+        self.reading(layout).confirmed.is_some()
     }
 
     /// The most likely layout of packets that do not form a whole response.

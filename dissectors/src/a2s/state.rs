@@ -102,11 +102,15 @@ bitflags! {
         const PINGS = 1 << 8;
         /// The server said that it runs a game whose servers answer requests for a challenge alone.
         const CHALLENGES = 1 << 9;
-        /// The client also sends packets of the game from this port: the server's are no responses.
-        const PLAYS = 1 << 10;
+        /// [`Side::First`] also sends packets of the game from this port: what it gets need not be a response.
+        const FIRST_PLAYS = 1 << 10;
+        /// [`Side::Second`] does.
+        const SECOND_PLAYS = 1 << 11;
+        /// Packets of the game go both ways.
+        const BOTH_PLAY = Known::FIRST_PLAYS.bits() | Known::SECOND_PLAYS.bits();
         /// A request or a part of a response waited in vain for the answer timeout: what was in progress when the capture of
         /// the flow began has ended.
-        const OUTLASTED = 1 << 11;
+        const OUTLASTED = 1 << 12;
         /// What the game of a server says of its other flows, too.
         const OF_GAME = Known::PINGS.bits() | Known::CHALLENGES.bits();
     }
@@ -167,6 +171,14 @@ impl Conversation {
         match side {
             Side::First => Known::FIRST_ASKED,
             Side::Second => Known::SECOND_ASKED,
+        }
+    }
+
+    /// That this side has sent packets of the game.
+    pub(super) const fn plays(side: Side) -> Known {
+        match side {
+            Side::First => Known::FIRST_PLAYS,
+            Side::Second => Known::SECOND_PLAYS,
         }
     }
 

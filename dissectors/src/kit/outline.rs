@@ -18,6 +18,8 @@ pub struct Outline {
     pub goes_on: bool,
     /// Of a part of a response: whether it is the last one.
     pub last_part: Option<bool>,
+    /// It may be a packet of the game as well: what was asked tells, and who plays.
+    pub may_be_of_game: bool,
     /// The rule that it breaks if it is sent to a server: it is known to crash some.
     pub crashes: Option<&'static Rule>,
     /// It requests the players or rules of a server, whose lists take more work than its name.
@@ -37,6 +39,7 @@ impl Outline {
             text_challenge: None,
             goes_on: false,
             last_part: None,
+            may_be_of_game: false,
             crashes: None,
             is_costly: false,
             game_port: None,

@@ -50,13 +50,17 @@ const WORDS: [(&[u8], &str); 8] = [
     (b"getstatus", "getstatus packet"),
 ];
 
-/// The name of packets of unknown content.
-const OTHER: &str = "packet of other content";
+/// The names of packets that ask for nothing, as far as their first bytes tell.
+pub const OTHER_CONTENT: &str = "packet of other content";
+const EMPTY: &str = "empty packet";
 
 /// What a packet that is no message is, by its first bytes.
 pub fn packet_name(bytes: &[u8]) -> &'static str {
     if bytes.starts_with(&SPLIT) {
         return "split packet";
+    }
+    if bytes.is_empty() {
+        return EMPTY;
     }
     match bytes.strip_prefix(&CONNECTIONLESS) {
         Some([]) => "empty connectionless packet",
@@ -64,7 +68,7 @@ pub fn packet_name(bytes: &[u8]) -> &'static str {
             let known = WORDS.iter().find(|(word, _)| message.starts_with(word));
             known.map_or("connectionless packet", |(_, name)| name)
         }
-        None => OTHER,
+        None => OTHER_CONTENT,
     }
 }
 
@@ -80,16 +84,17 @@ pub fn is_one_way<'k>(kinds: impl Iterator<Item = (&'k str, u64)>, sent: u64) ->
     2 * (got - others) >= got || got >= TIMES * sent
 }
 
-/// How many packets are of unknown content, and how many there are.
+/// How many packets ask for nothing, and how many there are.
 fn counts<'k>(kinds: impl Iterator<Item = (&'k str, u64)>) -> [u64; 2] {
+    let asks_for_nothing = |name: &str| [OTHER_CONTENT, EMPTY].contains(&name);
     kinds.fold([0; 2], |[others, all], (name, packets)| {
-        [others + if name == OTHER { packets } else { 0 }, all + packets]
+        [others + if asks_for_nothing(name) { packets } else { 0 }, all + packets]
     })
 }
 
-/// Whether players may send this much to a server of which nothing was recorded: what goes both ways cannot be seen
-/// then. `kinds`: the packets, by [`packet_name`]; `rate`: the highest, per second, and the window in which it was measured;
-/// `sources`: how many send them.
+/// Whether players may send this much to a server that sends no packet of the game: it hangs, or has ended, or one
+/// direction was not recorded. `kinds`: the packets, by [`packet_name`]; `rate`: the highest, per second, and the window in
+/// which it was measured; `sources`: how many send them.
 pub fn may_be_players<'k>(
     kinds: impl Iterator<Item = (&'k str, u64)>,
     (rate, window): (f64, i64),
@@ -126,6 +131,11 @@ impl Peers {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether this is a player.
+    pub fn has(&self, player: SocketAddr) -> bool {
+        self.0.get(&Socket(player)).is_some_and(|peer| peer.plays())
     }
 
     /// The port sends a packet there. Returns whether that is a player, as far as there is room: for so
@@ -216,7 +226,8 @@ mod tests {
         assert_eq!(packet_name(b"\xFF\xFF\xFF\xFF"), "empty connectionless packet");
         assert_eq!(packet_name(b"\xFF\xFF\xFF\xFFxyz"), "connectionless packet");
         assert_eq!(packet_name(b"\xFE\xFF\xFF\xFF\0"), "split packet");
-        assert_eq!(packet_name(b"\x12\x34"), OTHER);
+        assert_eq!(packet_name(b"\x12\x34"), OTHER_CONTENT);
+        assert_eq!(packet_name(b""), EMPTY);
     }
 
     #[test]
@@ -271,24 +282,25 @@ mod tests {
     #[test]
     fn what_few_send_steadily_may_be_of_players() {
         let may_be = |packets, rate, sources| {
-            may_be_players([(OTHER, packets)].into_iter(), (rate, WHILE), sources)
+            may_be_players([(OTHER_CONTENT, packets)].into_iter(), (rate, WHILE), sources)
         };
         assert!(may_be(6_000, 1_800.0, 60));
         assert!(!may_be(6_000, 1_800.0, 6_000), "one packet each");
         assert!(!may_be(600_000, 1_800.0, 600), "too many");
         assert!(!may_be(60_000, 18_000.0, 60), "too fast");
-        let asking = [(OTHER, 100), ("qconnect packet", 100)].into_iter();
+        let asking = [(OTHER_CONTENT, 100), ("qconnect packet", 100)].into_iter();
         assert!(!may_be_players(asking, (100.0, WHILE), 4));
         // In half a second.
-        let short =
-            |packets| may_be_players([(OTHER, packets)].into_iter(), (2_000.0, WHILE / 10), 64);
+        let short = |packets| {
+            may_be_players([(OTHER_CONTENT, packets)].into_iter(), (2_000.0, WHILE / 10), 64)
+        };
         assert!(short(1_000) && !short(128));
     }
 
     #[test]
     fn packets_that_ask_for_something_need_not_be_more_than_what_is_sent() {
-        assert!(is_one_way([(OTHER, 30)].into_iter(), 10));
-        assert!(!is_one_way([(OTHER, 29)].into_iter(), 10));
-        assert!(is_one_way([(OTHER, 10), ("rcon packet", 10)].into_iter(), 100));
+        assert!(is_one_way([(OTHER_CONTENT, 30)].into_iter(), 10));
+        assert!(!is_one_way([(OTHER_CONTENT, 29)].into_iter(), 10));
+        assert!(is_one_way([(OTHER_CONTENT, 10), ("rcon packet", 10)].into_iter(), 100));
     }
 }

@@ -210,13 +210,12 @@ impl Loads {
         self.groups.iter().chain(&self.more).any(|group| group.left_out.is_some())
     }
 
-    /// The results. `span`: of the capture; `known`: other servers than those that get requests, as [`listed`]; `is_heard`: packets of
-    /// this server were recorded. Returns the first packet that was left out, if any.
+    /// The results. `begin`, `end`: of the capture; `known`: other servers than those that get requests, as [`listed`]. Returns
+    /// the first packet that was left out, if any.
     pub(super) fn review(
         mut self,
         [begin, end]: [Time; 2],
         known: &Set<u64>,
-        is_heard: impl Fn(SocketAddr) -> bool,
         breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) -> Option<Basis> {
@@ -254,7 +253,7 @@ impl Loads {
         }
         let mut all = Vec::from_iter(all);
         all.sort_unstable_by_key(|(server, _)| server.0);
-        self.review_others(ports, &mut all, &asked, is_heard, breaches, kept);
+        self.review_others(ports, &mut all, &asked, breaches, kept);
         for (Socket(server), mut load) in all {
             let is_asked = asked.get(&Socket(server)).is_some_and(|asked| *asked >= CHECKED_FROM);
             self.check(server, &mut load, is_asked, breaches, kept);

@@ -32,8 +32,10 @@ pub(super) struct OtherPackets {
 pub(super) struct PortLoad {
     pub(super) first: Option<Basis>,
     pub(super) kinds: Vec<(Name, u64)>,
-    /// Packets that it sends.
+    /// Packets that it sends, but for those to players.
     pub(super) sent: u64,
+    /// It has players: packets of the game go both ways.
+    has_players: bool,
     pub(super) sources: SourceSample,
     pub(super) rate: Rate,
 }
@@ -53,8 +55,10 @@ impl OtherPackets {
         if !self.ports.is_empty() {
             if !is_own && let Some(port) = self.ports.get_mut(&Socket(payload.from)) {
                 port.sent += u64::from(!plays);
+                port.has_players |= plays;
             }
             if let Some(port) = self.ports.get_mut(&Socket(payload.to)) {
+                port.has_players |= plays;
                 return plays || port.gets(payload, 1, settings, room);
             }
         }
@@ -104,6 +108,7 @@ impl PortLoad {
         other.rate.keep(settings.least);
         self.first = earlier(self.first, other.first);
         self.sent += other.sent;
+        self.has_players |= other.has_players;
         other.kinds.iter().for_each(|(name, times)| add_count(&mut self.kinds, *name, *times));
         self.kinds.sort_unstable();
         self.sources.add(other.sources);
@@ -116,16 +121,18 @@ impl PortLoad {
             first: load.first,
             kinds: load.asked.clone(),
             sent: 0,
+            has_players: false,
             sources: load.sources.clone(),
             rate: load.rate.unproven(),
         }
     }
 
-    /// Whether players may send it this much, if nothing that it sends was recorded; the rate is per second,
-    /// measured in this window.
+    /// Whether players may send it this much, because it sends nothing of the game; the rate is per second, measured in this
+    /// window.
     pub(super) fn may_be_players(&self, rate: (f64, i64)) -> bool {
         let kinds = self.kinds.iter().map(|(name, times)| (name.0, *times));
-        may_be_players(kinds, rate, self.sources.estimate(self.sources.len()))
+        let is_silent = self.sent == 0 && !self.has_players;
+        is_silent && may_be_players(kinds, rate, self.sources.estimate(self.sources.len()))
     }
 
     /// Whether it gets more than a port without answers for it does.

@@ -27,13 +27,12 @@ struct PacketFlood {
 
 impl Loads {
     /// The results of SEC007. `ports`: what servers get beside messages; `servers`: those with many requests; `asked`: the
-    /// number of requests to those that get some; `is_heard`: packets of this server were recorded.
+    /// number of requests to those that get some.
     pub(super) fn review_others(
         &self,
         ports: Map<Socket, PortLoad>,
         servers: &mut [(Socket, DetailedLoad)],
         asked: &Map<Socket, u64>,
-        is_heard: impl Fn(SocketAddr) -> bool,
         breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) {
@@ -68,7 +67,7 @@ impl Loads {
         kept.extend((times > 0).then_some(KeptRule { rule: &SEC007, server: None, times }));
         breaches.extend(flooded.into_iter().map(|flood| {
             // Otherwise, it is traffic in one direction, of players or of an attack.
-            let is_proven = !flood.may_be_players || is_heard(flood.server);
+            let is_proven = !flood.may_be_players;
             let evidence = Evidence { lost: !is_proven, ..Evidence::default() };
             let detail = Detail::Text(flood.detail);
             CrossFlowBreach {
@@ -146,7 +145,7 @@ impl Loads {
         let detail = format!(
             "up to {rate} packets a second over {seconds} s to {target}, from {sources}: {kinds}{sent}"
         );
-        let may_be_players = load.sent == 0 && load.may_be_players((rate, self.floods_at().window));
+        let may_be_players = load.may_be_players((rate, self.floods_at().window));
         let attack = AttackOn { sources, target, suffers: Some(suffers) };
         Some(PacketFlood { server, first: load.first?, attack, detail, may_be_players })
     }

@@ -150,10 +150,9 @@ impl Requests {
         }
     }
 
-    /// Whether packets of this server were recorded, as far as that was kept.
-    pub fn is_heard(&self, server: SocketAddr) -> bool {
-        let responds = matches!(self.servers.get(&server), Some(AskedServer::Responds { .. }));
-        responds || self.is_full || self.heard.contains(&server.ip())
+    /// Whether messages of this host to masters were recorded, as far as that was kept.
+    pub fn is_heard(&self, host: IpAddr) -> bool {
+        self.is_full || self.heard.contains(&host)
     }
 
     /// A request, which the mark identifies, has no response in the capture. `if_heard`: this rule is broken for certain

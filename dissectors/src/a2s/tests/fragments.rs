@@ -146,3 +146,55 @@ fn a_capture_that_began_late_explains_no_part_after_the_timeout() {
         assert_eq!(verdict(&lab, &rules::A2S043), [0, 2, 1], "{form:?}");
     }
 }
+
+/// What a game sends in two packets.
+fn snapshot(form: Form, id: u32) -> Vec<Vec<u8>> {
+    form.packets(id, &[[id as u8, 1, 2, 3].as_slice(), &[7; 1600]].concat())
+}
+
+/// Engines split long packets of the game alike.
+#[test]
+fn split_packets_of_who_plays_are_no_messages() {
+    for form in FORMS {
+        let mut lab = Lab::new();
+        // The first one comes before it is known that somebody plays.
+        response(&mut lab, 0.0, &snapshot(form, 1));
+        lab.c(0.1, &bytes("64000000 'move'")).s(0.2, &bytes("65000000 'state'"));
+        response(&mut lab, 0.3, &snapshot(form, 2));
+        response(&mut lab, 0.4, &snapshot(form, 3)[..1]);
+        for packet in snapshot(form, 4) {
+            lab.c(0.5, &packet);
+        }
+        lab.end(20.0);
+        assert!(lab.sink.heard.is_empty(), "{form:?}: {:?}", lab.sink.heard[0].name);
+        assert_eq!(lab.codes(), Vec::<String>::new(), "{form:?}");
+
+        // What was asked for, and what is a message, is one nevertheless.
+        ask(&mut lab, 21.0);
+        response(&mut lab, 21.1, &form.packets(9, &whole(60)));
+        lab.end(40.0);
+        assert_eq!(lab.sink.heard.last().unwrap().name, "rules_response", "{form:?}");
+    }
+}
+
+/// Where nobody plays, they are a response that cannot be read, also where its request was not recorded.
+#[test]
+fn split_packets_of_who_does_not_play_are_messages() {
+    for form in FORMS {
+        let mut lab = Lab::new();
+        lab.s(0.0, &bytes("65000000 'state'"));
+        response(&mut lab, 0.3, &snapshot(form, 2));
+        lab.end(20.0);
+        assert_eq!(verdict(&lab, &rules::A2S045), [0, 1, 0], "{form:?}");
+    }
+}
+
+#[test]
+fn a_split_header_toward_a_server_is_an_attack_whatever_follows() {
+    for length in 4..=12 {
+        let packet = [&bytes("FEFFFFFF")[..], &[0xFF; 8]].concat();
+        let mut lab = Lab::new();
+        lab.c(0.0, &packet[..length]).c(0.1, &bytes("64000000 'move'")).end(20.0);
+        assert_eq!(verdict(&lab, &rules::SEC001), [0, 1, 0], "{length}");
+    }
+}
