@@ -225,11 +225,12 @@ impl Clients {
         other: &Clients,
         mut is_one: impl FnMut(IpAddr, &RealClient) -> bool,
     ) {
-        for (source, client) in &other.all {
-            if !is_one(*source, client) {
+        let others = other.all.iter().map(|(source, client)| (*source, client));
+        for (source, client) in others {
+            if !is_one(source, client) {
                 continue;
             }
-            let mine = self.all.entry(*source).or_insert(RealClient {
+            let mine = self.all.entry(source).or_insert(RealClient {
                 requests: 0,
                 played: 0,
                 others: 0,
