@@ -257,7 +257,8 @@ impl Server {
         self.spoken.set(moment(event), id);
         self.sent += 1;
         let [from, to] = event.ends().map(|end| end.ip());
-        self.is_host |= !is_broadcast(to) && !(is_private(to) && may_be_of_several(to, from));
+        let may_be_several = is_private(to) && may_be_of_several(to, from);
+        self.is_host |= !(is_broadcast(to) || may_be_several);
         self.requests += u64::from(!event.sending().is_again());
         widen(&mut self.seen, event.time());
     }
