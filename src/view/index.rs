@@ -299,7 +299,7 @@ impl Index {
     }
 
     /// The number of its messages with copies, if it is kept.
-    pub(super) fn all_messages(&self, number: u32) -> Option<u32> {
+    pub fn all_messages(&self, number: u32) -> Option<u32> {
         self.row(number).map(|row| row.messages)
     }
 
