@@ -490,6 +490,9 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
     }
     if claimed.is_certain() {
         sink.evidence(Evidence { began: true, lost: payload.lost, ..cx.flow.evidence() });
+    } else if matches!(claimed, Claimed::Other { .. }) {
+        // It answers another challenge, which the capture lacks.
+        sink.evidence(Evidence { lossy: true, lost: payload.lost, ..cx.flow.evidence() });
     }
     let master_seen = cx.flow.seen.get(payload.side.other().index()) == Some(&true);
     if claimed == Claimed::Unchallenged && cx.flow.began && !master_seen && !payload.lost {

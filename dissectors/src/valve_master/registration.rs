@@ -24,8 +24,8 @@ pub(super) enum Claimed {
     Given,
     /// It was given, and was used before.
     Spent { value: u32 },
-    /// It was not given; `given` is the latest one that was. `begun`: a join was seen, so that no
-    /// challenge from before the capture can still be valid.
+    /// It was not given; `given` is the latest one that was. `begun`: the latest join and its challenge were seen, so
+    /// that no other challenge can be valid.
     Other { value: u32, given: u32, begun: bool },
     /// It is not a 32-bit int.
     NoInt,
@@ -276,7 +276,10 @@ impl Registration {
         }
         match self.given.last().and_then(|latest| latest.value) {
             Some(given) if !self.forgot => {
-                Claimed::Other { value, given, begun: self.round.is_some() }
+                // It may answer one that the capture lacks, if that one was answered.
+                let waits = self.is_challenged && self.given.last().is_some_and(|it| !it.spent);
+                let begun = self.round.is_some() && waits;
+                Claimed::Other { value, given, begun }
             }
             _ => Claimed::Unclear,
         }

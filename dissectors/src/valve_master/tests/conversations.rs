@@ -373,6 +373,26 @@ fn one_challenge_does_not_answer_both_a_join_and_a_wrong_challenge() {
     assert_eq!((outcome.passed("VM043"), outcome.passed("VM047")), (1, 2));
 }
 
+/// The challenge of the second join is missing, or the join, too.
+#[test]
+fn an_answer_to_a_challenge_that_is_missing_proves_nothing() {
+    let (right, other) = (info("1339895702"), info("7"));
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, GIVEN),
+        (30, SERVER, MASTER, &right[..]),
+        (300_000, SERVER, MASTER, b"q"),
+        (300_030, SERVER, MASTER, &other[..]),
+    ];
+    for missing in [None, Some(3)] {
+        let mut steps = steps.to_vec();
+        missing.into_iter().for_each(|at| _ = steps.remove(at));
+        let outcome = converse(&steps, 400_000);
+        assert!(!outcome.failed().contains(&"VM040"), "{:?}", outcome.findings);
+        assert!(outcome.inconclusive().contains(&"VM040"), "{:?}", outcome.findings);
+    }
+}
+
 #[test]
 fn a_challenge_given_before_the_capture_may_come_back() {
     let (first, second) = (info("1"), info("2"));
