@@ -102,9 +102,9 @@ impl Conversation {
         self.rest.as_ref().map_or(&[], |rest| &rest.given)
     }
 
-    /// Whether the client was given earlier ones that are no longer stored.
+    /// Whether the client was given others, which could not be read or are no longer stored.
     pub(super) fn was_given_more(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.gave_more)
+        self.rest.as_ref().is_some_and(|rest| rest.gave_more || rest.gave_unreadable)
     }
 
     /// The server gave a challenge.

@@ -207,6 +207,11 @@ fn splitnum<'a, S: Sink>(r: &mut Reader<'a, S>) -> Result<Read<&'a [u8]>, Cut> {
     Ok(Read { value: b"", at: r.leaf(&f::SPLITNUM, BLANK.len(), TextPlace::at(none).value()) })
 }
 
+/// Whether a response without a header is Minecraft's plain list.
+pub(super) fn is_basic_response(bytes: &[u8]) -> bool {
+    bytes.get(5..).is_some_and(response::is_basic)
+}
+
 /// Decodes packet 4: "Server information response", whole or joined from several packets.
 pub(super) fn info_response<S: Sink>(
     bytes: &[u8],

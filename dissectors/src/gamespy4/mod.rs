@@ -248,7 +248,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     sink.end(request_message(summary.kind), payload);
 }
 
-/// Whether the challenge is correct, if known: it may be an older one than are stored.
+/// Whether the challenge is correct, if known: it may be an older one than are stored, or one that cannot be read.
 fn verified<S: Sink>(
     cx: &Context<'_, GameSpy4>,
     summary: Option<Read<i32>>,
@@ -366,8 +366,7 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
             cx.conversation.set_client(payload.side.other());
             part(cx, header, payload, sink);
         }
-        // Without a header, only a pending request distinguishes a response from other traffic.
-        None if !cx.conversation.waits_for_info() && !cx.conversation.is_copy(payload.bytes) => {
+        None if !is_response(cx.conversation, payload.bytes) => {
             unknown(payload, sink);
         }
         _ => {
@@ -383,14 +382,19 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
     }
 }
 
+/// Whether a packet without a header is a response: only a pending request distinguishes it from other traffic or, where
+/// requests were not recorded, the challenge before it.
+fn is_response(conversation: &Conversation, bytes: &[u8]) -> bool {
+    let is_expected = conversation.waits_for_info() || conversation.is_copy(bytes);
+    is_expected || conversation.was_given_any() && decode::is_basic_response(bytes)
+}
+
 /// A duplicate packet of a response.
 fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, sink: &mut S) {
     let header = Header::of(payload.bytes);
     let form = header.and_then(|header| conversation.form(header.timestamp));
     match header {
-        None if !conversation.waits_for_info() && !conversation.is_copy(payload.bytes) => {
-            unknown(payload, sink)
-        }
+        None if !is_response(conversation, payload.bytes) => unknown(payload, sink),
         Some(header)
             if form != Some(RequestForm::JustCause) && !(header.index == 0 && header.last) =>
         {

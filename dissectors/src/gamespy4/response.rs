@@ -400,7 +400,7 @@ pub(super) fn unsplit<'a, S: Sink>(
 }
 
 /// Whether this is Minecraft's plain list: five texts (two of them numbers), a port and a text.
-fn is_basic(bytes: &[u8]) -> bool {
+pub(super) fn is_basic(bytes: &[u8]) -> bool {
     let mut texts = bytes.split(|&byte| byte == 0);
     let numbers = texts.nth(3).zip(texts.next());
     let Some((players, most)) = numbers else { return false };
