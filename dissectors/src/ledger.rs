@@ -49,7 +49,7 @@ pub use loads::{GROUPS, Loads};
 use registrations::Registrations;
 use serde::{Deserialize, Serialize};
 pub use victims::may_be_answers;
-use victims::{Victims, asked_before};
+use victims::{Victims, asked_before, orphans};
 
 /// A minute, in nanoseconds: so soon after a filtered list, what servers say of themselves is compared with it.
 pub const MINUTE: i64 = 60_000_000_000;
@@ -508,11 +508,10 @@ impl Ledger {
         }
         breaches.extend(review.breaches);
         let mut victims = Victims::default();
-        // Servers that are asked answer requests that the recorder lost.
+        let orphans = orphans(&review.unasked, (begin, self.settings.answer_timeout), &loads);
         let is_early = asked_before(&review.unasked, (begin, self.settings.answer_timeout), &loads);
-        let unasked = || review.unasked.iter().filter(|seen| !is_early(seen));
-        let orphans = unasked().filter(|seen| loads.is_asked(seen.from)).count() as u64;
-        unasked().for_each(|seen| victims.answered(seen, &self.settings));
+        let unasked = review.unasked.iter().filter(|seen| !is_early(seen));
+        unasked.for_each(|seen| victims.answered(seen, &self.settings));
         let may_have_asked = elsewhere.may_have_asked();
         self.victims.retain(|address| !may_have_asked(address));
         victims.add(std::mem::take(&mut self.victims), &self.settings);

@@ -276,6 +276,7 @@ impl Checker {
             messages: self.traffic.messages,
             flows: u64::from(read.flows),
             requests: self.traffic.exchanges(),
+            orphans,
             rules,
             findings: self.found,
             tally: self.tally,

@@ -149,6 +149,9 @@ fn response<S: Sink>(
     }
     sink.announces(summary.game_port, payload);
     if response == ResponseKind::Other {
+        if summary.message.label == m::UNKNOWN.label {
+            cx.conversation.says(from);
+        }
         cx.conversation.answered_somehow(from, clock);
         expire(cx, payload.time, false, sink);
         return;
@@ -476,6 +479,9 @@ fn unexpected<S: Sink>(
         return None;
     }
     if !copy && answered_wrongly(cx, response, payload, sink) {
+        return None;
+    }
+    if cx.conversation.answers_words(payload.side) {
         return None;
     }
     if !cx.conversation.was_asked(payload.side)

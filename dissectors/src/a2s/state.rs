@@ -111,8 +111,20 @@ bitflags! {
         /// A request or a part of a response waited in vain for the answer timeout: what was in progress when the capture of
         /// the flow began has ended.
         const OUTLASTED = 1 << 12;
+        /// [`Side::First`] has sent an unknown message, which the next response may answer.
+        const FIRST_SAYS = 1 << 13;
+        /// [`Side::Second`] has.
+        const SECOND_SAYS = 1 << 14;
         /// What the game of a server says of its other flows, too.
         const OF_GAME = Known::PINGS.bits() | Known::CHALLENGES.bits();
+    }
+}
+
+/// That this side has sent an unknown message.
+const fn says(side: Side) -> Known {
+    match side {
+        Side::First => Known::FIRST_SAYS,
+        Side::Second => Known::SECOND_SAYS,
     }
 }
 
@@ -283,6 +295,18 @@ impl Conversation {
             size_of::<MultiMessageState>() + more.done.held() + more.open.as_deref().map_or(0, open)
         };
         self.requests.held() + self.more.as_deref().map_or(0, more)
+    }
+
+    /// This side sends an unknown message.
+    pub(super) fn says(&mut self, side: Side) {
+        self.known |= says(side);
+    }
+
+    /// Whether what this side sends may answer an unknown message of the other one: it is answered then.
+    pub(super) fn answers_words(&mut self, from: Side) -> bool {
+        let is_said = self.has(says(from.other()));
+        self.known.remove(says(from.other()));
+        is_said
     }
 
     /// Whether this side was ever seen to receive a request.

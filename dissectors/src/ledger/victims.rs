@@ -36,6 +36,22 @@ pub(super) fn asked_before(
     move |seen| is_soon(seen) && early.contains_key(&(seen.from, seen.to.ip()))
 }
 
+/// How many of the responses answer requests that the recorder lost: those of servers that are asked to hosts that ask. What
+/// comes soon after the beginning may answer what was sent before it, and of a host that never asks, it has one direction.
+pub(super) fn orphans(
+    unasked: &[SeenMessage],
+    (begin, timeout): (Time, i64),
+    loads: &Loads,
+) -> u64 {
+    let clients = if unasked.is_empty() { Set::default() } else { loads.clients() };
+    let is_lost = |seen: &&SeenMessage| {
+        seen.mark.time.since(begin) >= timeout
+            && loads.is_asked(seen.from)
+            && clients.contains(&host_hash(seen.to.ip()))
+    };
+    unasked.iter().filter(is_lost).count() as u64
+}
+
 /// The receivers of unsolicited responses.
 #[derive(Clone, Default)]
 pub(super) struct Victims {

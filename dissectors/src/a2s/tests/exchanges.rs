@@ -277,6 +277,21 @@ fn messages_to_a_known_server_are_for_it() {
 }
 
 #[test]
+fn a_response_to_words_is_asked_for() {
+    let server = "10.0.0.2:27015";
+    let mut lab = Lab::new();
+    lab.packet(0.0, C, server, &bytes(T), false).packet(0.1, server, C, &bytes(I), false);
+    let client = "10.0.0.1:7";
+    for (words, codes) in [(true, &[][..]), (false, &["A2S061"])] {
+        if words {
+            lab.packet(1.0, client, server, &bytes("FFFFFFFF 'details' 00"), false);
+        }
+        lab.packet(1.1, server, client, &bytes("FFFFFFFF 44 00"), false);
+        assert_eq!(lab.sink.heard.last().unwrap().codes(), codes, "{words}");
+    }
+}
+
+#[test]
 fn every_split_header_toward_a_server_is_reported() {
     let header = |id: u32| bytes(&format!("FEFFFFFF le32:{id} 02 00 E004"));
     let mut lab = Lab::new();
