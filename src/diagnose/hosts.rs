@@ -189,6 +189,10 @@ impl Diagnosis {
             owners.truncate(OWNERS);
             // One that joins is a server of its own.
             silent.retain(|address| !self.servers.get(address).is_some_and(Server::has_joined));
+            // So is one that is listed beside those that answer.
+            let is_listed = |address: &SocketAddr| self.lists.sighting(address, None).is_some();
+            let are_listed = owners.iter().any(is_listed);
+            silent.retain(|address| !(are_listed && is_listed(address)));
             // None answers: they are one server.
             if owners.is_empty() && !silent.is_empty() {
                 owners.push(silent.remove(0));
