@@ -15,7 +15,7 @@ use dissectors::kit::{Map, Time, causes};
 
 use self::divided::{Candidate, Divide, Divided};
 use self::paces::Paces;
-use self::periods::Periods;
+use self::periods::{Periods, in_words};
 use self::share::{End, Share};
 use super::exchange_log::Exchange;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
@@ -224,7 +224,7 @@ impl Pattern {
             return None;
         }
         if let Some(refused) = self.refused() {
-            return Some(refused).filter(|_| !self.is_accident());
+            return Some(refused).filter(|_| !self.is_accident() && !self.periods.is_mended());
         }
         let never = self.of_some_kinds().or_else(|| self.of_appended());
         let never = never.or_else(|| self.of_silent_clients());
@@ -252,10 +252,11 @@ impl Pattern {
     /// ICMP errors answer what is unanswered.
     fn refused(&self) -> Option<PatternFailure> {
         let Refusals { count, first } = self.refusals.as_ref()?;
-        let text =
-            format!("{} of {} requests: {}", grouped(*count), grouped(self.all.asked), first.text);
-        let failure = Failure { text, ..first.clone() };
-        is_nearly_all(*count, self.all.missing()).then(|| PatternFailure::new(failure, None))
+        let span = self.periods.only_one();
+        let (when, all) = (span.map(in_words).unwrap_or_default(), grouped(self.all.asked));
+        let text = format!("{} of {all} requests{when}: {}", grouped(*count), first.text);
+        let failure = PatternFailure::new(Failure { text, ..first.clone() }, None);
+        is_nearly_all(*count, self.all.missing()).then_some(PatternFailure { span, ..failure })
     }
 
     /// The property that tells the unanswered exchanges best from the others.

@@ -41,6 +41,8 @@ struct Silence {
     span: [Time; 2],
     /// Something is answered before and after it.
     is_within: bool,
+    /// Nothing is answered before it, but after it.
+    is_first: bool,
 }
 
 impl Periods {
@@ -106,6 +108,17 @@ impl Periods {
         self.silences().len() == 1
     }
 
+    /// From when to when that was.
+    pub(super) fn only_one(&self) -> Option<[Time; 2]> {
+        let [only] = &self.silences()[..] else { return None };
+        Some(only.span)
+    }
+
+    /// That was only until the first answer, as of a server that starts within the capture.
+    pub(super) fn is_mended(&self) -> bool {
+        matches!(&self.silences()[..], [only] if only.is_first)
+    }
+
     fn silences(&self) -> Vec<Silence> {
         let mut periods = Vec::new();
         let mut run: Option<Silence> = None;
@@ -125,17 +138,22 @@ impl Periods {
                 span.continues(&mut run, has_answered);
             }
         }
-        periods.extend(run.map(|run| Silence { is_within: false, ..run }));
+        periods.extend(run.map(|run| Silence { is_within: false, is_first: false, ..run }));
         periods.retain(|it| it.count >= NO_ACCIDENT && it.span[1].since(it.span[0]) >= SHORTEST);
         periods
     }
+}
+
+/// A span of time, as after what happens in it.
+pub(super) fn in_words([from, to]: [Time; 2]) -> String {
+    format!(" from {} to {}", second_of_day(from.0), second_of_day(to.0))
 }
 
 impl Span {
     /// All unanswered requests of it belong to one silence.
     fn continues(&self, run: &mut Option<Silence>, is_within: bool) {
         let Some(span @ [_, last]) = self.missing else { return };
-        let run = run.get_or_insert(Silence { count: 0, span, is_within });
+        let run = run.get_or_insert(Silence { count: 0, span, is_within, is_first: !is_within });
         run.count += self.share.missing();
         run.span[1] = last;
     }
