@@ -14,6 +14,7 @@ use super::find_or_add::find_or_add;
 use super::list_client::AskedMasters;
 use super::pattern::{Pattern, client_unanswered};
 use super::signs::symptom;
+use super::unproven::{UnprovenFaults, is_unproven};
 use super::{is_clients_fault, is_error};
 use crate::session::{ExchangeCounts, MessageEvent};
 
@@ -55,6 +56,7 @@ pub(super) struct Client {
     doubts: Vec<Doubt>,
     /// The latest challenge that it returned from another port than got it.
     moved: Option<Failure>,
+    unproven: UnprovenFaults,
     faults: ClientFaults,
 }
 
@@ -151,7 +153,12 @@ impl ClientFaults {
 
 impl Client {
     /// It sends a request with this challenge.
-    pub(super) fn asks(&mut self, event: &MessageEvent<'_>, challenge: Option<&str>) {
+    pub(super) fn asks(
+        &mut self,
+        event: &MessageEvent<'_>,
+        challenge: Option<&str>,
+        key: &'static str,
+    ) {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         self.library = event.library().or(self.library);
@@ -172,26 +179,31 @@ impl Client {
                 self.faults.add(to, 1);
                 self.items.fact(Item::WellFormed).fails(why);
             }
-            None => self.sends(event),
+            None => self.sends(event, Some(key)),
         }
     }
 
-    /// It sends a request, which may be wrong.
-    fn sends(&mut self, event: &MessageEvent<'_>) {
+    /// It sends a request, which may be wrong, in an exchange with this key.
+    fn sends(&mut self, event: &MessageEvent<'_>, key: Option<&'static str>) {
         let payload = event.payload();
         let faults = event.checked().findings.iter().filter(is_clients_fault);
         let faults = faults.map(|finding| (finding, cause_of(finding)));
         // One with a name of its own says more.
         let malformed = &causes::clients::REQUEST_MALFORMED;
-        match faults.min_by_key(|(_, cause)| *cause == malformed) {
+        match faults.min_by_key(|(it, cause)| (is_unproven(it), *cause == malformed)) {
             Some((finding, cause)) => {
                 let words = match shown_tail(payload.bytes) {
                     Some(tail) => format!("{}: \"{tail}\"", finding.detail),
                     None => finding.detail.to_string(),
                 };
                 let why = Failure::new(cause, payload.frame, words);
-                self.faults.add(payload.to, 1);
-                self.items.fact(Item::WellFormed).fails(why);
+                if let Some(key) = key.filter(|_| is_unproven(finding)) {
+                    self.rightly = 0;
+                    self.unproven.seen([payload.from, payload.to], key, why);
+                } else {
+                    self.faults.add(payload.to, 1);
+                    self.items.fact(Item::WellFormed).fails(why);
+                }
             }
             None => self.items.good(Item::WellFormed, payload.frame),
         }
@@ -209,7 +221,7 @@ impl Client {
     pub(super) fn asks_for_list(&mut self, event: &MessageEvent<'_>) {
         self.library = event.library().or(self.library);
         self.masters.asks(event.ends()[1].ip(), event.time(), event.exchange());
-        self.sends(event);
+        self.sends(event, None);
     }
 
     /// What masters answer. `answered`: the lists that masters give clients.
@@ -227,7 +239,8 @@ impl Client {
         if let Some(why) = self.wrong_answer.take().filter(|_| !any_answers) {
             self.items.fact(Item::WellFormed).fails_by(vec![why]);
         }
-        if let Some(asked) = self.masters.only_others(answered).filter(|_| !is_lossy) {
+        let is_excused = is_lossy || self.items.fact(Item::WellFormed).run > 0;
+        if let Some(asked) = self.masters.only_others(answered).filter(|_| !is_excused) {
             let why = client_unanswered(own, ExchangeCounts { asked, answered: 0 }, 0);
             self.items.fact(Item::GetsAnswers).fails(why);
         }
@@ -319,6 +332,9 @@ impl Client {
                 .contains(&why.cause)
         };
         let is_wrong = before.run > 0 && before.failures().iter().all(is_about_challenges);
+        if self.rightly >= NO_ACCIDENT {
+            self.unproven.mended(frame);
+        }
         if self.rightly >= NO_ACCIDENT && is_wrong {
             self.is_mended = true;
             self.items.good_again(Item::WellFormed, frame);
@@ -327,8 +343,13 @@ impl Client {
 
     /// It gets a challenge, in an exchange with this key.
     pub(super) fn is_challenged(&mut self, event: &MessageEvent<'_>, kind: Option<&'static str>) {
-        let Some(challenge) = event.field("challenge") else { return };
         let payload = event.payload();
+        let Some(challenge) = event.field("challenge").filter(|_| !payload.lost) else {
+            // What the client should return now is unknown.
+            let (server, port) = (payload.from, payload.to.port());
+            self.given.retain(|given| (given.server, given.port) != (server, port));
+            return;
+        };
         if self.given.len() == CHALLENGES {
             self.given.remove(0);
         }
@@ -362,6 +383,10 @@ impl Client {
     /// An exchange has ended.
     pub(super) fn exchange(&mut self, exchange: &Exchange) {
         let (server, frame) = (exchange.request.server, exchange.request.frame);
+        let wrong = self.unproven.ended(exchange);
+        if wrong > 0 {
+            self.faults.add(server, wrong);
+        }
         let is_query = exchange.request.is_query;
         let new = || ChallengeRounds { server, answered: 0, frame: 0, has_queries: false };
         if let Some(rounds) = find_or_add(&mut self.rounds, SERVERS, |it| it.server == server, new)
@@ -425,17 +450,36 @@ impl Client {
     /// Requests are wrong that may be, if the server answers none of them.
     fn settle_doubts(&mut self, answers_any: impl Fn(&SocketAddr) -> bool) {
         let is_answered_at_all = self.servers.iter().any(|it| it.share.answered > 0);
-        for Doubt { server, item, why, if_others_are_answered } in std::mem::take(&mut self.doubts)
-        {
-            let mut shares = self.servers.iter();
-            let is_answered = shares.any(|it| it.server == server && it.share.answered > 0);
-            if !is_answered && (!if_others_are_answered || answers_any(&server)) {
+        let answers = |server: &SocketAddr| {
+            self.servers.iter().any(|it| it.server == *server && it.share.answered > 0)
+        };
+        let doubts = std::mem::take(&mut self.doubts);
+        // The specification lets a session have several numbers: what one server answers is right for others.
+        let session = &causes::clients::SESSION_CHANGED;
+        let is_session = |doubt: &&Doubt| doubt.why.cause == session;
+        let may_change = doubts.iter().filter(is_session).any(|doubt| answers(&doubt.server));
+        for Doubt { server, item, why, if_others_are_answered } in doubts {
+            let is_right = answers(&server) || may_change && why.cause == session;
+            if !is_right && (!if_others_are_answered || answers_any(&server)) {
                 self.faults.add(server, u64::MAX);
                 // What a client that other servers answer asks right later mends it.
                 match is_answered_at_all {
                     true => self.items.fact(item).fails(why),
                     false => self.items.fact(item).fails_at_the_end(why),
                 }
+            }
+        }
+    }
+
+    /// Requests were wrong by what came before them, if that was recorded.
+    fn settle_unproven(&mut self, is_lossy: bool) {
+        let well_formed = self.items.fact(Item::WellFormed);
+        for why in self.unproven.take() {
+            if !is_lossy {
+                well_formed.fails_at_the_end(why);
+            } else if well_formed.run == 0 {
+                let why = Failure { cause: &causes::CAPTURE_DROPS, ..why };
+                well_formed.doubt(vec![why.frame], why);
             }
         }
     }
@@ -467,6 +511,7 @@ impl Client {
         is_lossy: bool,
     ) {
         self.settle_doubts(|server| patterns(server).is_some_and(|it| it.all.answered > 0));
+        self.settle_unproven(is_lossy);
         if !is_lossy {
             self.only_asks_for_challenges();
         }
@@ -528,7 +573,10 @@ impl Client {
                         None => pattern.breaks_off_with(own),
                     }
             };
+            // What is owed nothing says nothing.
+            let excused = self.faults.toward(server).saturating_mul(2) >= share.missing();
             if (is_silent || share.asked >= ENOUGH && is_singled_out())
+                && !excused
                 && answers.contains(&id)
                 && !is_lossy
                 && !is_attacked(&server)

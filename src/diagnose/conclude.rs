@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 
 use dissectors::kit::{CauseKind, Item, Map, Symptom, Verdict as Ruled, causes, is_private};
+use dissectors::ledger::seems_lossy;
 use dissectors::net_rules::NET014;
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
@@ -19,13 +20,17 @@ impl Diagnosis {
     pub(super) fn across_flows(&mut self, read: &mut Totals) {
         let empty = Checker::new(Selection::default(), self.ledger_settings, self.complete);
         let checker = std::mem::replace(&mut self.checker, empty);
-        let findings = checker.outcome(Vec::new(), read).findings;
+        let outcome = checker.outcome(Vec::new(), read);
+        // Answers in another protocol than was asked for miss no request.
+        let orphans = outcome.orphans.saturating_sub(self.otherwise);
+        self.seems_lossy |= seems_lossy(orphans, outcome.requests.answered + orphans);
         let mut elsewhere: Map<[SocketAddr; 2], u64> = Map::default();
-        for ends in findings.iter().filter_map(|found| Some([found.asked?, found.party?])) {
+        let findings = outcome.findings.iter();
+        for ends in findings.filter_map(|found| Some([found.asked?, found.party?])) {
             *elsewhere.entry(ends).or_default() += 1;
         }
         // What is missing is counted by exchange.
-        for found in findings.iter().filter(|found| !found.if_heard) {
+        for found in outcome.findings.iter().filter(|found| !found.if_heard) {
             let sign = FindingSign {
                 rule: found.rule,
                 verdict: found.verdict,
@@ -68,16 +73,17 @@ impl Diagnosis {
             (Some(_), false) => &causes::REGISTRATION_UNANSWERED,
         };
         let master = joins.map(|(_, master)| master);
+        let symptom = Symptom::of(&NET014, cause);
         // The finding is about all of its requests: it counts them.
-        if joins.is_none()
-            && let Some(known) = self.servers.get_mut(&server)
-        {
-            let answered = known.fact_mut(Item::Answered);
-            if answered.failure(true).is_some_and(|latest| latest.cause == cause) {
-                answered.fails_by(Vec::new());
+        let known = self.servers.get_mut(&server).into_iter();
+        for fact in known.flat_map(|known| known.facts_of(symptom.item, master)) {
+            let is_same = |latest: &Failure| latest.cause == cause;
+            let counts = joins.is_none() || sign.verdict == Ruled::Fail;
+            if counts && fact.failure(joins.is_none()).is_some_and(is_same) {
+                fact.fails_by(Vec::new());
             }
         }
-        self.sign((server, master), &Symptom::of(&NET014, cause), sign);
+        self.sign((server, master), &symptom, sign);
     }
 
     /// Whether a response from elsewhere is in place of one of the server that was asked, and not one to a request that
@@ -110,7 +116,7 @@ impl Diagnosis {
         read: &Totals,
         position: CapturePosition,
     ) {
-        self.registrations(address, server, read);
+        self.registrations(address, server, read, position);
         let whole = server.fact(Item::Whole);
         if let Some(frame) = server.in_one_packet
             && whole.run == 0

@@ -32,6 +32,8 @@ pub(super) struct Request {
     pub(super) length: usize,
     /// See [`asks_for_data`].
     pub(super) is_query: bool,
+    /// Not all of it was recorded.
+    pub(super) is_cut: bool,
     /// It is wrong, and needs no answer.
     pub(super) is_wrong: bool,
     /// It is right, and needs none either.
@@ -238,9 +240,11 @@ impl Exchange {
         Clock { now: request.time, timeout }.waits(self.request.time, latest)
     }
 
-    /// Whether a request returns its challenge, or what the client takes for it.
+    /// Whether a request returns its challenge, or what the client takes for it: of one that was cut, the length shows it.
     fn is_continued_by(&self, request: &Request) -> bool {
-        self.is_challenged() && (request.has_challenge() || self.challenge == request.challenge)
+        let is_longer = request.is_cut && request.length > self.request.length;
+        self.is_challenged()
+            && (request.has_challenge() || is_longer || self.challenge == request.challenge)
     }
 }
 
@@ -398,7 +402,7 @@ mod tests {
         client.set_port(port);
         let (kind, protocol, time) = ("info_request", Id::ALL[0], Time(seconds * SECOND));
         let (challenge, length, is_query) = (None, 25, true);
-        let (is_wrong, is_optional) = (false, false);
+        let (is_wrong, is_optional, is_cut) = (false, false, false);
         Request {
             client,
             server,
@@ -409,6 +413,7 @@ mod tests {
             challenge,
             length,
             is_query,
+            is_cut,
             is_wrong,
             is_optional,
         }

@@ -119,11 +119,21 @@ impl Fact {
         self.good > 0 || self.run > 0 || self.open.is_some()
     }
 
+    /// The last packet that shows that it is met.
+    pub(super) fn latest(&self) -> u64 {
+        self.last
+    }
+
     /// It is met, as this packet shows.
     pub(super) fn good(&mut self, frame: u64) {
         self.good += 1;
         self.shown.add(frame);
         self.last = self.last.max(frame);
+        self.mend(frame);
+    }
+
+    /// Failures before this packet do not count any more, if there are none after it.
+    pub(super) fn mend(&mut self, frame: u64) {
         let after = self.bad.iter().all(|failure| failure.frame <= frame);
         if self.run > 0 && after {
             self.mended += self.run;

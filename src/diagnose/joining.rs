@@ -10,7 +10,7 @@ use super::fact::{Failure, NOT_WHOLE};
 use super::listing::has_rule_about_silence;
 use super::own_words::{redirected_to, words};
 use super::registration::Registration;
-use super::{Diagnosis, PROBING, ServerPacket, ServerPacketKind, masters};
+use super::{Diagnosis, PROBING, ServerPacket, ServerPacketKind, is_error, masters};
 use crate::session::{FlowContext, MessageEvent, PassedRule, Value};
 use crate::summary::described;
 
@@ -34,13 +34,14 @@ impl Diagnosis {
             },
             self.remembered,
         );
+        let timeout = self.ledger_settings.answer_timeout;
         let server = self.servers.get_mut(&address)?;
         if let Some(Value::Text(game)) = game {
             server.game = game.iter().copied().take(64).collect();
         }
         let is_silence_judged = has_rule_about_silence(server);
         if let Some(registration) = server.with(payload.to.ip()) {
-            registration.joins_at(time);
+            registration.joins_at(time, timeout);
             // There was no response to the previous challenge.
             if let Some((challenge, _)) = registration.challenged.take()
                 && !is_silence_judged
@@ -164,6 +165,13 @@ impl Diagnosis {
         let master = payload.to.ip();
         if let Some(it) = server.with(master) {
             let is_asked = it.challenged.take().is_some() || it.fact(Item::Challenged).good > 0;
+            // It answers a challenge that the recorder missed, as it did others before.
+            if is_asked
+                && it.joins.is_some()
+                && !event.checked().findings.iter().any(|it| is_error(&it))
+            {
+                it.good(Item::Challenged, payload.frame);
+            }
             it.unchallenged += u64::from(!is_asked && it.joins.is_none());
         }
         let proof = id.info().diagnosis.proof;

@@ -3,13 +3,13 @@
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Item, NeededEvidence, causes, is_private};
+use dissectors::kit::{CauseKind, Item, NeededEvidence, Time, causes, is_private};
 
-use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT};
 use super::lists::{Listing, Lists, MasterLists, Sighting};
 use super::registration::Registration;
 use super::server::Server;
+use super::{CapturePosition, Diagnosis};
 use crate::session::Totals;
 use crate::text::{grouped, long_span};
 
@@ -30,6 +30,7 @@ impl Diagnosis {
         address: SocketAddr,
         server: &mut Server,
         read: &Totals,
+        position: CapturePosition,
     ) {
         let mut all = std::mem::take(&mut server.registrations);
         if server.game.is_empty()
@@ -46,6 +47,8 @@ impl Diagnosis {
         let never_joins = own.is_some()
             && !self.of_probe
             && self.complete
+            // What it sends to masters does not pass a client.
+            && position != CapturePosition::Client
             && all.iter().all(|registration| registration.joins.is_none());
         let lan_only =
             server.lan_only.zip(server.registers.and_then(|id| id.info().diagnosis.lan_only));
@@ -61,6 +64,9 @@ impl Diagnosis {
                 let text = "it sends info strings that no master asks for, and never joins";
                 registration.fact_mut(Item::Join).bad(&causes::NEVER_JOINED, 0, text);
             }
+            if self.is_lossy(read) {
+                proves_nothing(registration);
+            }
             rechallenged(server, registration);
             unseen_challenge(registration);
             self.unanswered_challenge(server, registration, read);
@@ -68,6 +74,7 @@ impl Diagnosis {
             let place = Place { address, masters: &masters };
             self.listing(server, registration, &place);
             not_known(registration, self.complete);
+            accepted_since(registration);
             let is_regular = |interval: i64| interval > USUAL && interval <= LONGEST;
             let beats = registration.fact(Item::Heartbeats);
             if registration.interval().is_some_and(is_regular) && beats.good == 0 && beats.run == 0
@@ -75,7 +82,9 @@ impl Diagnosis {
                 let joins = registration.fact(Item::Join).shown.last().copied();
                 registration.good(Item::Heartbeats, joins.unwrap_or(0));
             } else if registration.joins.is_some() && beats.good == 0 {
-                let interval = registration.interval().filter(|interval| *interval > LONGEST);
+                let is_known =
+                    |interval: &i64| *interval > LONGEST || registration.joined() >= NO_ACCIDENT;
+                let interval = registration.interval().filter(is_known);
                 let interval = interval.map(|interval| long_span(interval.unsigned_abs()));
                 let fact = registration.fact_mut(Item::Heartbeats);
                 match interval {
@@ -89,6 +98,7 @@ impl Diagnosis {
                     }
                 }
             }
+            ceased(registration, read.end());
             self.refused_connections(address, server, registration);
             if span > 2 * HEARTBEAT && server.first_asked.is_none() {
                 unreachable(address, span, registration);
@@ -222,7 +232,15 @@ impl Diagnosis {
                 let text = "lists have more servers than fit into memory; see --memory";
                 registration.fact_mut(Item::Listed).open(&causes::NOT_IN_CAPTURE, whole.last, text);
             }
-            (None, Some(whole)) => self.not_listed(registration, whole, place),
+            (None, Some(whole)) => {
+                // It was accepted all the same, if an earlier list has it.
+                if let Some((_, sighting)) = own_sighting
+                    && registration.fact(Item::Join).shown.first() < Some(&sighting.frame)
+                {
+                    registration.good(Item::Accepted, sighting.frame);
+                }
+                self.not_listed(registration, whole, place);
+            }
             (None, None) => no_list(registration, &given, self.lists.is_empty()),
         }
     }
@@ -302,6 +320,43 @@ fn unreachable(address: SocketAddr, span: i64, registration: &mut Registration) 
         let time = long_span(span.unsigned_abs());
         let why = Failure::with(&causes::masters::PRIVATE_ADDRESS, 0, &[("time", &time)]);
         registration.fact_mut(Item::Address).open_by(why);
+    }
+}
+
+/// The last heartbeat came long before the end: whether that is all is unknown.
+fn ceased(registration: &mut Registration, end: Time) {
+    let beats = registration.fact(Item::Heartbeats);
+    let Some((_, last, _)) = registration.joins.filter(|_| beats.good > 0 && beats.run == 0) else {
+        return;
+    };
+    let since = end.since(last);
+    if since > 2 * LONGEST {
+        let text = format!("none in the last {}", long_span(since.unsigned_abs()));
+        let why = Failure::new(&causes::NOT_IN_CAPTURE, beats.latest(), text);
+        registration.fact_mut(Item::Heartbeats).doubt(vec![why.frame], why);
+    }
+}
+
+/// The recording lost packets: what is missing may be among them.
+fn proves_nothing(registration: &mut Registration) {
+    for item in [Item::Challenged, Item::Echo, Item::Probed, Item::ProbeBack, Item::Accepted] {
+        let fact = registration.fact_mut(item);
+        let why = fact.failure(false).filter(|why| why.cause.kind == CauseKind::Silence).cloned();
+        if let Some(why) = why {
+            fact.fails_by(Vec::new());
+            fact.open_by(Failure { cause: &causes::CAPTURE_DROPS, ..why });
+        }
+    }
+}
+
+/// A master that accepts the server after a challenge got its answer, though the capture lacks that one.
+fn accepted_since(registration: &mut Registration) {
+    let accepted = registration.fact(Item::Accepted);
+    let (is_accepted, since) = (accepted.good > 0 && accepted.run == 0, accepted.latest());
+    let echo = registration.fact_mut(Item::Echo);
+    let is_missing = |why: &Failure| why.cause.kind == CauseKind::Silence;
+    if is_accepted && echo.failures().iter().all(is_missing) {
+        echo.mend(since);
     }
 }
 

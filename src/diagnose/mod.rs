@@ -13,6 +13,7 @@ mod exchange_log;
 mod fact;
 mod find_or_add;
 mod hosts;
+mod identifications;
 mod item_verdicts;
 mod joining;
 mod latest_queries;
@@ -35,6 +36,7 @@ mod responding;
 mod server;
 mod signs;
 mod sizes;
+mod unproven;
 mod verdict;
 mod wanted;
 
@@ -46,7 +48,7 @@ use std::sync::LazyLock;
 use dissectors::Id;
 use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
-    Severity, Verdict as Ruled, causes,
+    Severity, Time, Verdict as Ruled, causes,
 };
 use dissectors::ledger::LedgerSettings;
 
@@ -60,6 +62,7 @@ use crate::summary::described;
 use client::{Client, ClientFaults};
 use exchange_log::ExchangeLog;
 use fact::Failure;
+use identifications::Identifications;
 use latest_queries::LatestQueries;
 use lists::Lists;
 use master::Master;
@@ -153,9 +156,16 @@ pub struct Diagnosis {
     /// The broadcast that each client sent last.
     broadcast_by: RecentMap<SocketAddr, SocketAddr>,
     translations: Translations,
+    identifications: Identifications,
+    /// When the first message came.
+    began: Option<Time>,
     /// Responses, and those of them to requests that the capture lacks.
     responses: u64,
     orphans: u64,
+    /// Answers in another protocol than was asked for.
+    otherwise: u64,
+    /// What is missing from exchanges, or from the numbers of datagrams, shows that the recorder lost packets.
+    seems_lossy: bool,
     /// Maximum number of packets.
     remembered: usize,
     everywhere: CommonHosts,
@@ -236,8 +246,12 @@ impl Diagnosis {
             broadcasts: Vec::new(),
             broadcast_by: RecentMap::default(),
             translations: Translations::default(),
+            identifications: Identifications::default(),
+            seems_lossy: false,
+            began: None,
             responses: 0,
             orphans: 0,
+            otherwise: 0,
             remembered: (bytes / 16 / BYTES_OF_FACT).max(16),
             everywhere: CommonHosts::default(),
             speakers: Set::default(),
@@ -333,7 +347,10 @@ impl Diagnosis {
                 let server = row.asked_server().and_then(|server| self.servers.get_mut(&server));
                 server.into_iter().for_each(|server| server.exchanges.add(row.exchanges()));
             }
-            Event::Datagram(datagram) => self.translations.datagram(&datagram.headers),
+            Event::Datagram(datagram) => {
+                self.translations.datagram(&datagram.headers);
+                self.identifications.datagram(&datagram.headers, self.remembered);
+            }
             Event::Unanswered(_) | Event::File(_) => {}
         }
     }
@@ -383,6 +400,7 @@ impl Diagnosis {
         // A duplicate datagram adds no information.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
         let payload = event.payload();
+        self.began.get_or_insert(event.time());
         self.hosts_of(payload.from.ip(), payload.to.ip());
         // It may be the message in the latest datagram.
         self.unread.take_if(|unread| unread.frame == payload.frame);

@@ -8,7 +8,6 @@ use dissectors::kit::{AddressRole, Item, Map, Set, causes};
 
 use super::fact::Failure;
 use super::item_verdicts::ServerState;
-use super::position::position;
 use super::registration::{Registration, is_of_registration};
 use super::server::Server;
 use super::verdict::{
@@ -27,8 +26,9 @@ impl Diagnosis {
     /// The results.
     pub fn outcome(mut self, read: &mut Totals) -> Diagnoses {
         self.unread_datagram();
-        self.count_orphans();
+        self.end_exchanges(read.end());
         self.across_flows(read);
+        self.seek_losses(read);
         let (attacks, omitted) = self.attacks(read);
         self.other_traffic(read);
         let (clients, givers) = self.other_parties(read, self.wanted.is_some());
@@ -138,10 +138,7 @@ impl Diagnosis {
 
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals) -> DiagnosedServer {
         let mut server = self.servers.remove(&address).unwrap_or_default();
-        let masters: Vec<_> = server.masters().map(|master| master.ip()).collect();
-        let clients: Vec<_> =
-            server.clients.iter().filter(|host| !masters.contains(host)).copied().collect();
-        let position = position(address.ip(), &server.hops, &self.everywhere, (&clients, &masters));
+        let position = server.position(address.ip(), &self.everywhere);
         self.late_facts(address, &mut server, read, position);
         let query = server.query.map(|id| id.info().diagnosis);
         let is_in_lists = |port: &SocketAddr| self.lists.sighting(port, None).is_some();

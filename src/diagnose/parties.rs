@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, Map, Purpose, Role, Set, Transport, causes};
+use dissectors::kit::{Item, Map, Purpose, Role, Set, Time, Transport, causes};
 use dissectors::ledger::seems_lossy;
 
 use super::client::{self, Client};
@@ -15,7 +15,7 @@ use super::find_or_add::find_or_add;
 use super::master::{Master, Surroundings};
 use super::server::{self, ChallengeLoops, Server};
 use super::verdict::{DiagnosedParty, ItemVerdict, Verdict};
-use super::{Diagnosis, ServerPacketKind, is_clients_fault, is_error};
+use super::{CapturePosition, Diagnosis, ServerPacketKind, is_clients_fault, is_error};
 use crate::session::{MessageEvent, Totals};
 use crate::summary::described;
 use crate::text::grouped;
@@ -29,8 +29,6 @@ impl Diagnosis {
             (Purpose::Query | Purpose::ChallengeRequest, _) => {
                 let challenge = event.field("challenge").map(|value| value.to_string());
                 let challenge = challenge.as_deref();
-                let client = self.client(from.ip());
-                client.into_iter().for_each(|client| client.asks(event, challenge));
                 let is_query = asks_for_data(id, message.purpose);
                 let request = Request {
                     client: from,
@@ -42,11 +40,16 @@ impl Diagnosis {
                     challenge: challenge.and_then(|number| number.parse().ok()),
                     length: event.length() as usize,
                     is_query,
+                    is_cut: event.payload().lost,
                     is_wrong: event.checked().findings.iter().any(|it| is_clients_fault(&it)),
                     is_optional: event.is_optional(),
                 };
                 let timeout = self.ledger_settings.answer_timeout;
+                let key = request.key();
                 self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
+                self.exchanges_ended();
+                let client = self.client(from.ip());
+                client.into_iter().for_each(|client| client.asks(event, challenge, key));
             }
             // A text in place of a response.
             (Purpose::Response, _)
@@ -60,6 +63,7 @@ impl Diagnosis {
                 if event.reply().is_none() && self.is_asked_otherwise(id, from, to) =>
             {
                 self.responses += 1;
+                self.otherwise += 1;
                 self.odd(event);
             }
             (Purpose::Response | Purpose::ClientChallenge, _) => {
@@ -172,15 +176,27 @@ impl Diagnosis {
         read.heard.contains(host) || self.speakers.contains(&host)
     }
 
-    /// Responses of a server without their requests: of one that is asked at other times, the recorder lost these.
-    pub(super) fn count_orphans(&mut self) {
-        let asked = self.servers.values().filter(|server| server.first_asked.is_some());
-        self.orphans += asked.map(|server| server.orphans).sum::<u64>();
+    /// No exchange goes on after the end of the capture.
+    pub(super) fn end_exchanges(&mut self, end: Time) {
+        self.log.finish(end, self.ledger_settings.answer_timeout, self.complete);
+        self.exchanges_ended();
     }
 
-    /// Whether so many answers to requests are in the capture that are not in it, that the recorder lost packets.
+    /// Judges whether the recorder lost packets, though nothing says so.
+    pub(super) fn seek_losses(&mut self, read: &Totals) {
+        self.seems_lossy |= seems_lossy(self.orphans, self.responses);
+        let ends = read.pairs.ends().into_iter();
+        let connected = ends.filter(|(.., traffic)| traffic.transport == Transport::Tcp);
+        connected.for_each(|(end, ..)| self.identifications.other(end.ip(), self.remembered));
+        for (address, server) in &self.servers {
+            let (host, counts) = (address.ip(), server.pattern.all);
+            self.seems_lossy |= self.identifications.explain(host, counts, self.remembered);
+        }
+    }
+
+    /// Whether the recorder lost packets.
     pub(super) fn is_lossy(&self, read: &Totals) -> bool {
-        read.lossy || read.dropped || seems_lossy(self.orphans, self.responses)
+        read.lossy || read.dropped || self.seems_lossy
     }
 
     /// The results for clients and masters. `is_named`: only some servers are asked for.
@@ -190,8 +206,6 @@ impl Diagnosis {
         is_named: bool,
     ) -> (Vec<DiagnosedParty>, Vec<DiagnosedParty>) {
         let end = read.end();
-        self.log.finish(end, self.ledger_settings.answer_timeout, self.complete);
-        self.exchanges_ended();
         let is_lossy = self.is_lossy(read);
         let mut clients = std::mem::take(&mut self.clients);
         // A master that queries its servers is no client.
@@ -308,6 +322,7 @@ impl Diagnosis {
     /// The servers whose challenges come to several clients, none of which returns one.
     fn filtered(&mut self, clients: &Map<IpAddr, Client>) -> Vec<SocketAddr> {
         let mut filtered = Vec::new();
+        let everywhere = &self.everywhere;
         self.servers.iter_mut().for_each(|(address, server)| {
             let left = server.left_by.iter();
             let never = left.filter(|host| {
@@ -317,7 +332,9 @@ impl Diagnosis {
             let is_filtered = count >= NO_ACCIDENT
                 && count == server.left_by.len() as u64
                 && server.returned == 0
-                && server.pattern.all.answered == 0;
+                && server.pattern.all.answered == 0
+                // Nothing in front of the server hides what is recorded where it is sent.
+                && server.position(address.ip(), everywhere) != CapturePosition::Client;
             if is_filtered {
                 let challenges = server.left;
                 let values: [(_, &dyn Display); 2] =

@@ -193,10 +193,11 @@ impl Diagnosis {
         shown: &mut Vec<Item>,
     ) -> Option<SocketAddr> {
         let (payload, id) = (event.payload(), event.context().protocol?);
-        let Some(server) = self.server(payload.from) else {
-            self.orphans += 1;
-            return None;
-        };
+        let timeout = self.ledger_settings.answer_timeout;
+        let is_early = event.time().since(self.began.unwrap_or(event.time())) < timeout;
+        // Of a host that asks nobody, only one direction was recorded; of others, a request is missing.
+        let is_lost = !is_early && self.clients.contains_key(&payload.to.ip());
+        let server = self.server(payload.from)?;
         server.orphans += 1;
         shown.push(Item::Readable);
         if payload.has_parts() {
@@ -209,6 +210,7 @@ impl Diagnosis {
                 server.fact_mut(item).open(&causes::CAPTURE_ONE_SIDED, payload.frame, text);
             }
         }
+        self.orphans += u64::from(is_lost && server.first_asked.is_some());
         Some(payload.from)
     }
 }

@@ -24,6 +24,9 @@ pub(super) struct Registration {
     pub(super) stranger: Option<u64>,
     /// Joins or heartbeats: the first, the last, and their number.
     pub(super) joins: Option<(Time, Time, u64)>,
+    /// When the first of the last ones began that belong together, and the number of such groups: a join is repeated while
+    /// it waits, and sent to several ports of a master at once.
+    rounds: (Time, u64),
     /// Info strings that answer no challenge, where the master gave none.
     pub(super) unchallenged: u64,
     /// Challenges though the server has answered: the latest, and their number.
@@ -57,10 +60,14 @@ impl Registration {
         self.fact_mut(item).good(frame);
     }
 
-    /// The server joins, or sends a heartbeat.
-    pub(super) fn joins_at(&mut self, time: Time) {
+    /// The server joins, or sends a heartbeat. `timeout`: how long it may wait for an answer, in nanoseconds.
+    pub(super) fn joins_at(&mut self, time: Time, timeout: i64) {
         let (_, last, count) = self.joins.get_or_insert((time, time, 0));
+        let is_new = *count == 0 || time.since(*last) >= timeout;
         (*last, *count) = (time.max(*last), *count + 1);
+        if is_new {
+            self.rounds = (time, self.rounds.1 + 1);
+        }
     }
 
     /// How often it joined or sent a heartbeat.
@@ -68,9 +75,9 @@ impl Registration {
         self.joins.map_or(0, |(.., count)| count)
     }
 
-    /// Average nanoseconds between joins.
+    /// Average nanoseconds between joins that do not belong together.
     pub(super) fn interval(&self) -> Option<i64> {
-        let (first, last, count) = self.joins?;
+        let ((first, ..), (last, count)) = (self.joins?, self.rounds);
         let gaps = i64::try_from(count.checked_sub(1)?).ok()?;
         (gaps > 0).then(|| last.since(first) / gaps)
     }

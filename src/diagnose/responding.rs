@@ -64,6 +64,8 @@ impl Diagnosis {
     fn silence(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
         let (all, frame) = (server.pattern.all, server.pattern.frame());
         let other = self.answering.get(&address.ip()).filter(|it| **it != address);
+        // All of them returned a challenge, as far as is known.
+        let are_returned = server.returned >= all.asked && server.fact(Item::Verified).run == 0;
         let answered = server.fact_mut(Item::Answered);
         if all.asked > 0 && is_relay(address.ip()) {
             answered.open_by(Failure::with(&causes::answers::FAKE_ADDRESS, frame, &[]));
@@ -74,7 +76,13 @@ impl Diagnosis {
         } else if all.answered == 0 && all.asked >= NO_ACCIDENT && self.is_heard(address.ip(), read)
         {
             let text = format!("none of {} requests is answered", grouped(all.asked));
-            answered.bad(&causes::QUERIES_UNANSWERED, frame, text);
+            if are_returned {
+                let cause = &causes::CHALLENGED_REQUEST_UNANSWERED;
+                answered.bad(cause, frame, &*text);
+                server.fact_mut(Item::Verified).bad(cause, frame, text);
+            } else {
+                answered.bad(&causes::QUERIES_UNANSWERED, frame, text);
+            }
         }
     }
 

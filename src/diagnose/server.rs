@@ -9,7 +9,7 @@ use super::counts::Counts;
 use super::fact::{Fact, Failure};
 use super::find_or_add::find_or_add;
 use super::pattern::{Pattern, PatternFailure};
-use super::position::HopLimits;
+use super::position::{CapturePosition, CommonHosts, HopLimits, position};
 use super::registration::{Registration, is_of_registration};
 use super::sizes::Sizes;
 use crate::session::{ExchangeCounts, Value};
@@ -210,7 +210,7 @@ impl Server {
 
     /// The states of a condition, whatever its kind: if it is one of registration, with this master; if it has not
     /// addressed that one, with all of its masters.
-    fn facts_of(&mut self, item: Item, master: Option<IpAddr>) -> Vec<&mut Fact> {
+    pub(super) fn facts_of(&mut self, item: Item, master: Option<IpAddr>) -> Vec<&mut Fact> {
         if !is_of_registration(item) {
             return vec![self.fact_mut(item)];
         }
@@ -322,6 +322,14 @@ impl Server {
         if self.addresses.len() < ADDRESSES {
             self.addresses.push((address, role));
         }
+    }
+
+    /// Where the capture was taken, as seen from this server at its host.
+    pub(super) fn position(&self, host: IpAddr, everywhere: &CommonHosts) -> CapturePosition {
+        let masters: Vec<_> = self.masters().map(|master| master.ip()).collect();
+        let clients = self.clients.iter().filter(|host| !masters.contains(host));
+        let clients: Vec<_> = clients.copied().collect();
+        position(host, &self.hops, everywhere, (&clients, &masters))
     }
 
     /// All of its addresses: the main one is this.

@@ -11,7 +11,7 @@ use dissectors::net_rules::{NET005, NET014};
 
 use super::fact::Failure;
 use super::server::Server;
-use super::{Diagnosis, ServerPacket, ServerPacketKind, is_clients_fault};
+use super::{Diagnosis, ServerPacket, ServerPacketKind, is_clients_fault, masters};
 use crate::check::ReportedFinding;
 use crate::session::{FlowContext, IcmpEvent, MessageEvent};
 use crate::text::grouped;
@@ -201,6 +201,8 @@ impl Diagnosis {
         words: &str,
         is_lost: bool,
     ) {
+        // It has a number, too.
+        self.identifications.other(sender.ip(), self.remembered);
         let Some(host) = self.hosts.get_mut(&sender.ip()) else { return };
         let server = match sender.port() {
             0 if host.has_more => {
@@ -240,6 +242,7 @@ impl Diagnosis {
 
     /// An ICMP error quotes a packet.
     pub(super) fn icmp(&mut self, error: &IcmpEvent) {
+        self.identifications.other(error.from, self.remembered);
         let Some(cause) = of_icmp(error) else { return };
         if error.transport == Transport::Tcp {
             // Of a packet that is too large, a smaller one follows.
@@ -292,9 +295,27 @@ impl Diagnosis {
                 server.fact_mut(Item::Whole).bad(cause, error.frame, text);
             }
             // A missing client is not the server's fault.
-            _ => {}
+            _ => self.probe_refused(error, cause, &text),
         }
     }
+
+    /// A server's host refuses the probe of a master.
+    fn probe_refused(&mut self, error: &IcmpEvent, cause: &'static Cause, text: &str) {
+        let [master, probed] = error.ends;
+        let mut all = Id::ALL.iter();
+        let server = all.find_map(|id| self.below(*id, probed).filter(|_| is_probing(*id)));
+        let server = server.and_then(|server| self.servers.get_mut(&server));
+        if let Some(registration) = server.and_then(|server| server.with(master.ip()))
+            && cause.no.contains(&Item::ProbeBack)
+        {
+            registration.fact_mut(Item::ProbeBack).bad(cause, error.frame, text);
+        }
+    }
+}
+
+/// Whether the masters of a protocol probe servers at a port of their own.
+fn is_probing(id: Id) -> bool {
+    masters(id).is_some_and(|it| it.probe_above.is_some())
 }
 
 /// A request was not answered.

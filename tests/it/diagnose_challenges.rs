@@ -321,3 +321,51 @@ fn wrong_requests_excuse_no_closed_port() {
     let [verdict, cause] = item(&report, SERVER, "seen.answered");
     assert_eq!((&*verdict, &*cause), ("no", "icmp_port_unreachable"), "{report:#}");
 }
+
+/// A new number for the second request is what the specification says; a server that answers it at another port shows that.
+#[test]
+fn a_session_with_several_numbers_is_right_where_one_server_answers_it() {
+    let mut script = String::new();
+    for n in 0..8 {
+        for (at, port) in [(n * 60, 6500), (n * 60 + 20, 6600)] {
+            writeln!(script, "{at}.00 c > s:{port}  FEFD 09 be32:{}", 2 * n).unwrap();
+            writeln!(script, "{at}.02 s:{port} > c  09 be32:{} '9513307' 00", 2 * n).unwrap();
+            writeln!(script, "{at}.03 c > s:{port}  FEFD 00 be32:{} 0091295B FFFFFF01", 2 * n + 1)
+                .unwrap();
+            if port == 6500 {
+                let answer = GS4_INFO
+                    .replace("s >", "s:6500 >")
+                    .replace("00000007", &format!("be32:{}", 2 * n + 1));
+                writeln!(script, "{at}.05 {answer}").unwrap();
+            }
+        }
+    }
+    let (_, report) = diagnosis::diagnosed(&format!("{script}end 500"), &Setting::udp(6500), &[]);
+    assert_eq!(item(&report, CLIENT, "ask.wellformed")[0], "yes", "{report:#}");
+    let verified = item(&report, "10.0.0.2:6600", "seen.verified");
+    assert_eq!(verified, ["no", "challenged_request_unanswered"], "{report:#}");
+}
+
+/// A client that does not return its challenge is owed nothing: it is not banned.
+#[test]
+fn a_client_that_asks_wrongly_is_not_called_banned() {
+    let players = PLAYERS;
+    let answer = format!("s > d  {players}");
+    let (_, report) = diagnosed(&rounds(
+        8,
+        &[
+            (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+            (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+            (20.0, "d > s  FFFFFFFF 55 FFFFFFFF"),
+            (20.1, "s > d  FFFFFFFF 41 le32:{n}"),
+            (20.2, "d > s  FFFFFFFF 55 le32:{n}"),
+            (20.3, &answer),
+        ],
+    ));
+    assert_eq!(
+        item(&report, CLIENT, "ask.challenge"),
+        ["no", "challenge_not_returned"],
+        "{report:#}"
+    );
+    assert_ne!(item(&report, CLIENT, "ask.answered")[0], "no", "{report:#}");
+}

@@ -155,7 +155,7 @@ fn a_client_is_one_on_both_sides_of_nat() {
         let clients = report["clients"].as_array().unwrap();
         // Without identifications, the first datagrams prove nothing by themselves.
         assert!(clients.len() == 1 || !is_identified, "{report:#}");
-        assert_eq!(clients[0]["client"], "192.168.178.23");
+        assert!(clients.iter().any(|it| it["client"] == "192.168.178.23"), "{report:#}");
         if !is_answered {
             assert_eq!(asked(&report["servers"][0], "seen.answered"), "12 of 24");
         }

@@ -131,3 +131,63 @@ fn a_flood_of_joins_at_a_master_is_found() {
     let flood = rules.iter().find(|rule| rule["code"] == "SEC006").unwrap();
     assert_eq!(flood["failed"], 1, "{flood}");
 }
+
+/// Where clients send what they send, nothing in front of the server can hide it; and what a server sends to masters does not
+/// pass there.
+#[test]
+fn at_a_client_only_its_own_part_is_judged() {
+    let lines: Vec<_> = ["c", "d", "e"]
+        .into_iter()
+        .flat_map(|client| {
+            [
+                (0.0, format!("{client} > s  FFFFFFFF 54 'Source Engine Query' 00")),
+                (0.1, format!("s > {client} ttl=51  FFFFFFFF 41 le32:7")),
+            ]
+        })
+        .collect();
+    let (_, report) = diagnosed(&every_ten_seconds(8, &lines), &A2S, &[]);
+    assert_eq!(report["servers"][0]["seat"], "client", "{report}");
+    assert_eq!(item(&report, "seen.verified"), ["unknown", "challenge_not_returned"], "{report}");
+    for client in report["clients"].as_array().unwrap() {
+        assert_eq!(
+            verdict_of(client, "ask.challenge"),
+            ["no", "challenge_not_returned"],
+            "{report}"
+        );
+    }
+    let response =
+        r"'\\gamename\\ut\\gamever\\451\\hostname\\A\\hostport\\7777\\queryid\\1.1\\final\\'";
+    let text =
+        [(0.0, r"c > s  '\\basic\\'".to_owned()), (0.1, format!("s > c ttl=51  {response}"))];
+    let script = every_ten_seconds(60, &text);
+    let (code, report) = diagnosed(&script, &Setting::udp(7778), &["--complete"]);
+    assert_eq!((code, &report["servers"][0]["seat"]), (0, &"client".into()), "{report}");
+    // Elsewhere, they would be in the capture.
+    let (code, _) = diagnosed(&script.replace(" ttl=51", ""), &Setting::udp(7778), &["--complete"]);
+    assert_eq!(code, 1);
+}
+
+/// One port of three never answers: a probe, unless a master lists it beside the others.
+#[test]
+fn a_listed_port_beside_others_is_a_server() {
+    let ask = "FFFFFFFF 54 'Source Engine Query' 00";
+    let answer =
+        "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let lines: Vec<_> = (0..3)
+        .flat_map(|port| {
+            let at = f64::from(port) / 2.0;
+            let asked = (at, format!("c > s:{}  {ask}", 27_015 + port));
+            let answered = (at + 0.1, format!("s:{} > c  {answer}", 27_015 + port));
+            [Some(asked), Some(answered).filter(|_| port != 1)]
+        })
+        .flatten()
+        .collect();
+    let script = every_ten_seconds(20, &lines);
+    let (code, report) = diagnosed(&script, &A2S, &[]);
+    assert_eq!((code, report["servers"].as_array().unwrap().len()), (0, 2), "{report}");
+    let list = "1.60 c > m:27011  31 FF '0.0.0.0:0' 00 00\n\
+                1.70 m:27011 > c  FFFFFFFF 660A 0A000002 6987 0A000002 6988 0A000002 6989 00000000 0000\n10.0";
+    let (code, report) = diagnosed(&script.replacen("10 c", &format!("{list} c"), 1), &A2S, &[]);
+    assert_eq!((code, report["servers"].as_array().unwrap().len()), (1, 3), "{report}");
+    assert_eq!(report["servers"][0]["server"], "10.0.0.2:27016", "{report}");
+}

@@ -472,3 +472,65 @@ fn too_few_answers_are_no_yes_where_the_recorder_lost_packets() {
     assert!(answered(false).starts_with("no "));
     assert_eq!(answered(true), "unknown capture_drops");
 }
+
+/// Of a challenge of ten digits, the zero after it is cut: what the client should return is unknown.
+#[test]
+fn a_challenge_whose_end_was_cut_is_compared_with_nothing() {
+    let rounds: String = [("12345", 0), ("-1001234567", 1), ("77", 2)]
+        .iter()
+        .map(|(challenge, at)| {
+            let number = challenge.parse::<i32>().unwrap().cast_unsigned();
+            format!(
+                "{at}.00 c > s  FEFD 09 be32:{at}\n{at}.02 s > c  09 be32:{at} '{challenge}' 00\n\
+                 {at}.03 c > s  FEFD 00 be32:{at} be32:{number} FFFFFF01\n\
+                 {at}.05 s > c  00 be32:{at} 'splitnum' 00 80 00 'hostname' 00 'A' 00 00\n"
+            )
+        })
+        .collect();
+    let (_project, file) = cut_file(&format!("{rounds}end 60"), 6500, 58);
+    let run = gamewire(["check", "--no-config", &file]);
+    assert!(!run.out.contains("error GS4007"), "{}", run.out);
+    let report = diagnosed(&file);
+    assert_eq!(item(&report, "clients", "ask.wellformed"), "yes", "{report:#}");
+}
+
+/// The length of a request shows that the challenge is appended, also where it was cut: the server does not answer.
+#[test]
+fn a_challenge_that_was_cut_is_returned() {
+    let rounds: String = (0..6)
+        .map(|nth| {
+            let (at, port) = (nth * 10, 50_000 + nth);
+            format!(
+                "{at}.00 c:{port} > s  {INFO}\n{at}.02 s > c:{port}  FFFFFFFF 41 le32:{nth}7\n\
+                 {at}.03 c:{port} > s  {INFO} le32:{nth}7\n"
+            )
+        })
+        .collect();
+    for most in [200, 68] {
+        let report = cut(&format!("{rounds}end 100"), 27015, most);
+        let verified = item(&report, "servers", "seen.verified");
+        assert_eq!(verified, "no challenged_request_unanswered", "{most}: {report:#}");
+        let returned = item(&report, "clients", "ask.challenge");
+        assert!(!returned.starts_with("no"), "{most}: {report:#}");
+    }
+}
+
+/// Minecraft's plain list has no header: a challenge before it shows what it is.
+#[test]
+fn a_plain_list_is_no_other_protocol_where_its_request_is_missing() {
+    let answers: String = (0..5)
+        .map(|nth| {
+            format!(
+                "{nth}.00 s > c  09 be32:{nth} '9513307' 00\n\
+                 {nth}.05 s > c  00 be32:{nth} 'A Minecraft Server' 00 'SMP' 00 'world' 00 '2' 00 '20' 00 DD63 '127.0.0.1' 00\n"
+            )
+        })
+        .collect();
+    let report = of_script(&format!("{answers}end 60"), 25565);
+    assert_eq!(report["servers"][0]["verdict"], "unknown", "{report:#}");
+    assert_eq!(
+        item(&report, "servers", "seen.answered"),
+        "unknown capture_one_sided",
+        "{report:#}"
+    );
+}

@@ -27,6 +27,8 @@ mod crowds;
 mod diagnose;
 mod diagnose_answers;
 mod diagnose_challenges;
+mod diagnose_heartbeats;
+mod diagnose_losses;
 mod diagnose_masters;
 mod diagnose_named;
 mod diagnose_nat;

@@ -39,6 +39,7 @@ cause! {
     /// The server did not answer the master's probe.
     pub NO_PROBE_RESPONSE "probe_unanswered" {
         no: [ProbeBack],
+        kind: Silence,
         says: "the master probes its port, and nothing comes back",
         advice: "Open and forward the UDP port that the master probes: one above the server's.",
     }

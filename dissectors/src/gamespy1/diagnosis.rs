@@ -100,6 +100,7 @@ cause! {
     /// It did not answer the secure challenge.
     pub SECURE_UNANSWERED "secure_unanswered" {
         no: [Echo],
+        kind: Silence,
         says: "the master challenges it, and no validate comes",
         advice: causes::LET_MASTER_IN,
     }

@@ -15,6 +15,7 @@ fn exchange(client: u8, kind: &'static str, at: i64, is_answered: bool) -> Excha
         challenge: None,
         length: 25,
         is_query: true,
+        is_cut: false,
         is_wrong: false,
         is_optional: false,
     };

@@ -145,6 +145,7 @@ cause! {
     /// The server did not answer the master's challenge.
     pub CHALLENGE_UNANSWERED "challenge_unanswered" {
         no: [Echo],
+        kind: Silence,
         says: "the master challenges it, and it does not answer",
         advice: LET_MASTER_IN,
     }
@@ -329,7 +330,7 @@ cause! {
 cause! {
     /// An ICMP error: the port is closed.
     pub ICMP_PORT "icmp_port_unreachable" {
-        no: [Answered, Challenged, Reached, Accepted, ListWhole],
+        no: [Answered, Challenged, Reached, Accepted, ListWhole, ProbeBack],
         kind: Icmp,
         says: "nothing listens on the port that is asked",
         advice: "The port is closed: start the program that should listen there, or correct the port.",
