@@ -282,7 +282,7 @@ fn a_response_to_words_is_asked_for() {
     let mut lab = Lab::new();
     lab.packet(0.0, C, server, &bytes(T), false).packet(0.1, server, C, &bytes(I), false);
     let client = "10.0.0.1:7";
-    for (words, codes) in [(true, &[][..]), (false, &["A2S061"])] {
+    for (words, codes) in [(true, &[][..]), (false, &["A2S061?"])] {
         if words {
             lab.packet(1.0, client, server, &bytes("FFFFFFFF 'details' 00"), false);
         }
