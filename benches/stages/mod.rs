@@ -206,7 +206,8 @@ impl Sink for Writer {
                 checked: Checked { findings: &self.results.findings, ..Checked::default() },
                 ..MessageRef::undecoded(*payload)
             };
-            let envelope = Envelope { message, digits: 6, exchange: Default::default(), via: None };
+            let (exchange, sending) = Default::default();
+            let envelope = Envelope { message, digits: 6, exchange, sending, via: None };
             json.message(&envelope, &mut self.text);
             black_box(&self.text);
         }

@@ -188,10 +188,11 @@ impl Diagnosis {
         let ends = read.pairs.ends().into_iter();
         let connected = ends.filter(|(.., traffic)| traffic.transport == Transport::Tcp);
         connected.for_each(|(end, ..)| self.identifications.other(end.ip(), self.remembered));
-        for (address, server) in &self.servers {
-            let (host, counts) = (address.ip(), server.pattern.all);
-            self.seems_lossy |= self.identifications.explain(host, counts, self.remembered);
-        }
+        let mut servers = self.servers.iter();
+        let identifications = &mut self.identifications;
+        self.seems_lossy |= servers.any(|(address, server)| {
+            identifications.explain(address.ip(), server.pattern.all, self.remembered)
+        });
     }
 
     /// Whether the recorder lost packets.
