@@ -56,7 +56,7 @@ impl Source {
     /// Whether it has a value of its own: groups, lists of them and maps have none.
     pub(super) fn has_value(&self) -> bool {
         let holds = |kind: &Kind| matches!(kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair);
-        !self.kinds.iter().all(holds)
+        self.is_of_key() || !self.kinds.iter().all(holds)
     }
 
     /// Whether it is the value of a key, a text which may be numeric.

@@ -577,13 +577,13 @@ fn a_filtered_list_shows_a_wrong_port_as_well() {
     let report = |filter: &str| {
         let asked = |at: u32| {
             format!(
-                "{at}.0 c > s:34665  {INFO}\n{at}.1 c > s  {INFO}\n\
+                "{at}.0 c > s:27999  {INFO}\n{at}.1 c > s  {INFO}\n\
                  {at}.2 s > c  FFFFFFFF 49 11 'A' 00 'b' 00 'cstrike' 00 'c' 00 F000 01 18 00 'd' 'l' 00 01 '1' 00 00\n"
             )
         };
         let script = format!(
             "0.0 c > m:27010  31FF '0.0.0.0:0' 00 {filter} 00\n\
-             0.1 m:27010 > c  FFFFFFFF 66 0A ip:10.0.0.2:34665 ip:10.0.7.7:27015 ip:0.0.0.0:0\n{}end 60",
+             0.1 m:27010 > c  FFFFFFFF 66 0A ip:10.0.0.2:27999 ip:10.0.7.7:27015 ip:0.0.0.0:0\n{}end 60",
             [5, 10, 15].map(asked).concat()
         );
         diagnosed(&script, 27015)

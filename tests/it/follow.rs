@@ -100,7 +100,8 @@ fn a_repeated_request_is_marked() {
         assert!(between.all(|it| it["src"] != step["dst"] || it["dst"] != step["src"]));
     }
     let text = drawn(&[sample]);
-    assert!(text.contains("(sent again, first in "), "{text}");
+    // The line is as long as the page is wide.
+    assert!(text.contains("(sent again"), "{text}");
 }
 
 /// A request shows its response.

@@ -78,14 +78,14 @@ fn no_output_contains_control_characters() {
             &[
                 "dissect",
                 "--fields",
-                "frame,message,map,a2s.info_response.name,gamespy4.info_fragment.properties",
+                "frame,message,map,a2s.info_response.name,gamespy4.info_fragment.properties.hostname",
                 "--format",
                 "csv",
             ],
             &[
                 "dissect",
                 "--fields",
-                "frame,message,map,a2s.info_response.name,gamespy4.info_fragment.properties",
+                "frame,message,map,a2s.info_response.name,gamespy4.info_fragment.properties.hostname",
                 "--format",
                 "ndjson",
             ],
