@@ -277,14 +277,12 @@ impl Diagnosis {
 
 /// The server is in a list with another port, as this packet shows.
 fn listed_elsewhere([own, other]: [SocketAddr; 2], registration: &mut Registration, frame: u64) {
-    let is_swapped = own.port().swap_bytes() == other.port();
-    let cause = match is_swapped {
-        true => &causes::LISTED_PORT_SWAPPED,
-        false => &causes::LISTED_OTHER_PORT,
-    };
     registration.good(Item::Listed, frame);
     registration.listed_as = Some(other);
-    let why = Failure::with(cause, frame, &[("address", &other)]);
+    let mut why = Failure::with(&causes::LISTED_OTHER_PORT, frame, &[("address", &other)]);
+    if own.port().swap_bytes() == other.port() {
+        why.text.push_str(", the two bytes of the port exchanged by the master");
+    }
     registration.fact_mut(Item::Address).fails(why);
 }
 

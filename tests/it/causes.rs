@@ -302,8 +302,8 @@ fn a_server_that_only_a_list_could_have() {
     let port = listed("10.0.1.2:27015");
     assert_eq!(item(&port, "list.address"), ["no", "listed_other_port", "as 10.0.1.2:27016"]);
     let swapped = listed(&format!("10.0.1.2:{}", 27016_u16.swap_bytes()));
-    let text = "as 10.0.1.2:27016";
-    assert_eq!(item(&swapped, "list.address"), ["no", "listed_port_swapped", text]);
+    let text = "as 10.0.1.2:27016, the two bytes of the port exchanged by the master";
+    assert_eq!(item(&swapped, "list.address"), ["no", "listed_other_port", text]);
     // Two protocols' lists, of which either may be the server's.
     let text = r"0.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
 0.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'

@@ -27,7 +27,6 @@ pub const ALL: &[&Cause] = &[
     &LISTED_PRIVATE,
     &LISTED_LOOPBACK,
     &LISTED_OTHER_PORT,
-    &LISTED_PORT_SWAPPED,
     &HEARTBEAT_NAMES_OTHER_PORT,
     &CHALLENGE_LOOP,
     &answers::TWO_CHALLENGES,
@@ -272,17 +271,6 @@ cause! {
         details: "as {address}",
         advice: "The port is changed on the way, or the wrong one is set: forward the port one to one, and \
                  register from the port that takes queries.",
-    }
-}
-
-cause! {
-    /// It is listed with the bytes of its port exchanged.
-    pub LISTED_PORT_SWAPPED "listed_port_swapped" {
-        no: [Address],
-        says: "the master lists it with the two bytes of its port exchanged",
-        details: "as {address}",
-        advice: "The master packs ports in the wrong byte order, which its operator must correct: `gamewire check` \
-                 shows the bytes.",
     }
 }
 
