@@ -33,7 +33,7 @@ pub struct ReviewedFlow {
     pub findings: FindingCounts,
     /// Their number, with all that are inconclusive.
     pub all: u64,
-    /// The [`weight`] of the gravest of them.
+    /// How grave the gravest of them is, as `weight` has it.
     pub worst: u8,
 }
 
