@@ -508,8 +508,10 @@ impl Ledger {
         }
         breaches.extend(review.breaches);
         let mut victims = Victims::default();
-        let orphans = orphans(&review.unasked, (begin, self.settings.answer_timeout), &loads);
-        let is_early = asked_before(&review.unasked, (begin, self.settings.answer_timeout), &loads);
+        let clients = if review.unasked.is_empty() { Set::default() } else { loads.clients() };
+        let since = (begin, self.settings.answer_timeout);
+        let orphans = orphans(&review.unasked, since, (&loads, &clients));
+        let is_early = asked_before(&review.unasked, since, &clients);
         let unasked = review.unasked.iter().filter(|seen| !is_early(seen));
         unasked.for_each(|seen| victims.answered(seen, &self.settings));
         let may_have_asked = elsewhere.may_have_asked();

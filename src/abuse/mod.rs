@@ -345,13 +345,14 @@ impl Abuse {
             || self.masters.contains_key(&end)
     }
 
-    /// Whether a server and a player send each other packets of the game, and who gets this one did not ask for it from
-    /// the port that plays.
+    /// Whether a server and a player send each other packets of the game.
+    fn play(&self, server: SocketAddr, player: SocketAddr) -> bool {
+        self.ports.get(&Socket(server)).is_some_and(|port| port.peers.has(player))
+    }
+
+    /// Whether they do, and who gets this packet did not ask for it from the port that plays.
     fn is_of_game(&mut self, from: SocketAddr, to: SocketAddr, now: Time) -> bool {
-        let play = |server, player| {
-            self.ports.get(&Socket(server)).is_some_and(|port| port.peers.has(player))
-        };
-        let (is_toward_server, is_from_server) = (play(to, from), play(from, to));
+        let (is_toward_server, is_from_server) = (self.play(to, from), self.play(from, to));
         is_toward_server
             || is_from_server
                 && self

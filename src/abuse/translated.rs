@@ -4,7 +4,7 @@
 use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
-use dissectors::kit::{Map, Socket, TRANSLATED_WITHIN, Time, is_private};
+use dissectors::kit::{Map, Socket, TRANSLATED_ROUTERS, TRANSLATED_WITHIN, Time, is_private};
 use foldhash::fast::FixedState;
 
 use crate::session::{DatagramEvent, DatagramHeaders};
@@ -17,9 +17,6 @@ const COMPARED: usize = 64;
 
 /// Hashes in the same way in every run.
 const SAME: FixedState = FixedState::with_seed(0x5EC0_0011);
-
-/// Routers between the two recordings.
-const ROUTERS: std::ops::RangeInclusive<u8> = 1..=4;
 
 /// So many datagrams to both addresses are no accident.
 const NO_ACCIDENT: u32 = 16;
@@ -53,7 +50,7 @@ impl RecentDatagram {
         key(self) == key(later)
             && later.to.ip() != self.to.ip()
             && later.time.since(self.time) <= TRANSLATED_WITHIN
-            && ROUTERS.contains(&self.hop_limit.wrapping_sub(later.hop_limit))
+            && TRANSLATED_ROUTERS.contains(&self.hop_limit.wrapping_sub(later.hop_limit))
     }
 }
 

@@ -401,10 +401,9 @@ impl Abuse {
 
     /// Packets that are of the game, because it turned out who plays.
     fn packets_of_players(&self, target: &Target) -> u64 {
-        let play = |(server, player): (SocketAddr, SocketAddr)| {
-            self.ports.get(&Socket(server)).is_some_and(|port| port.peers.has(player))
-        };
-        target.parts.iter().filter(|(ends, _)| play(*ends)).map(|(_, packets)| packets).sum()
+        let parts = target.parts.iter();
+        let of_game = parts.filter(|((server, player), _)| self.play(*server, *player));
+        of_game.map(|(_, packets)| packets).sum()
     }
 
     /// Whether an address got many responses of game servers.

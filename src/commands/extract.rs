@@ -227,9 +227,7 @@ impl Consumer for ExtractConsumer<'_> {
     fn needs(&self) -> Needs {
         let mut needs = self.consumer.needs();
         needs.messages = Messages::All;
-        if needs.datagrams == Datagrams::Only {
-            needs.datagrams = Datagrams::Beside;
-        }
+        needs.datagrams = needs.datagrams.and(Datagrams::None);
         // The positions of packets are stored with the bytes.
         needs.fields = needs.fields.or(Some(FieldLimits {
             fields: 10_000,

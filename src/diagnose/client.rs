@@ -8,9 +8,10 @@ use dissectors::Id;
 use dissectors::kit::{Cause, Finding, Item, Map, Purpose, causes};
 
 use super::checklist::Checklist;
+use super::client_faults::{ClientFaults, SERVERS};
 use super::exchange_log::Exchange;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
-use super::find_or_add::find_or_add;
+use super::find_or_add::{find_or_add, keep_latest};
 use super::list_client::AskedMasters;
 use super::pattern::{Pattern, client_unanswered};
 use super::signs::symptom;
@@ -18,8 +19,7 @@ use super::unproven::{UnprovenFaults, is_unproven};
 use super::{is_clients_fault, is_error};
 use crate::session::{ExchangeCounts, MessageEvent};
 
-/// Maximum number of servers, of kinds of requests, and of challenges that are kept of a client.
-const SERVERS: usize = 16;
+/// Maximum number of kinds of requests, and of challenges that are kept of a client.
 const KINDS: usize = 8;
 const CHALLENGES: usize = 8;
 
@@ -107,48 +107,6 @@ fn cause_of(finding: &Finding) -> &'static Cause {
     let symptom = symptom(finding.rule, &finding.detail);
     let symptom = symptom.filter(|symptom| symptom.item == Item::WellFormed);
     symptom.map_or(&causes::clients::REQUEST_MALFORMED, |symptom| symptom.cause)
-}
-
-/// Toward which servers a client's requests are wrong: these need no answer.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ClientFaults {
-    /// Each server, and the number of such requests, or the maximum if all may be.
-    servers: Vec<(SocketAddr, u64)>,
-    /// Servers that it asks in another protocol than theirs, and the number of its exchanges with each.
-    in_vain: Vec<(SocketAddr, u64)>,
-    /// There were too many servers.
-    is_cut: bool,
-    /// The first of the reasons.
-    pub(super) cause: Option<&'static Cause>,
-}
-
-impl ClientFaults {
-    fn add(&mut self, server: SocketAddr, times: u64) {
-        match find_or_add(&mut self.servers, SERVERS, |it| it.0 == server, || (server, 0)) {
-            Some((_, all)) => *all = all.saturating_add(times),
-            None => self.is_cut = true,
-        }
-    }
-
-    fn asks_in_vain(&mut self, server: SocketAddr, exchanges: u64) {
-        let new = || (server, 0);
-        let of = find_or_add(&mut self.in_vain, SERVERS, |it| it.0 == server, new);
-        of.into_iter().for_each(|(_, all)| *all += exchanges);
-    }
-
-    /// How many exchanges it began with a server in another protocol than the server's.
-    pub(super) fn in_vain(&self, server: SocketAddr) -> u64 {
-        self.in_vain.iter().find(|(it, _)| *it == server).map_or(0, |(_, exchanges)| *exchanges)
-    }
-
-    /// The number of wrong requests to a server.
-    pub(super) fn toward(&self, server: SocketAddr) -> u64 {
-        match self.servers.iter().find(|(it, _)| *it == server) {
-            Some((_, times)) => *times,
-            None if self.is_cut => u64::MAX,
-            None => 0,
-        }
-    }
 }
 
 impl Client {
@@ -350,11 +308,9 @@ impl Client {
             self.given.retain(|given| (given.server, given.port) != (server, port));
             return;
         };
-        if self.given.len() == CHALLENGES {
-            self.given.remove(0);
-        }
         let (server, port) = (payload.from, payload.to.port());
-        self.given.push(GivenChallenge { server, port, number: challenge.to_string(), kind });
+        let given = GivenChallenge { server, port, number: challenge.to_string(), kind };
+        keep_latest(&mut self.given, CHALLENGES, given);
     }
 
     /// This is a fault only if none of its requests to the server is answered. The latest are kept: what is well-formed
@@ -364,15 +320,13 @@ impl Client {
     }
 
     fn keep_doubt(&mut self, doubt: Doubt) {
-        if self.doubts.len() == CHALLENGES {
-            self.doubts.remove(0);
-        }
-        self.doubts.push(doubt);
+        keep_latest(&mut self.doubts, CHALLENGES, doubt);
     }
 
     /// Toward which servers its requests are wrong, and the first reason.
     pub(super) fn faults(&mut self, cause: Option<&'static Cause>) -> ClientFaults {
-        ClientFaults { cause, ..std::mem::take(&mut self.faults) }
+        self.faults.cause = cause;
+        std::mem::take(&mut self.faults)
     }
 
     /// Only what these servers may not have answered is doubtful: of others, no answer was recorded, whatever they did.

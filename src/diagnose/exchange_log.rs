@@ -309,13 +309,11 @@ impl ExchangeLog {
         time: Time,
         challenge: Option<i64>,
     ) -> bool {
-        let key = (ends, key);
-        let open = self.young.remove(&key).or_else(|| self.old.remove(&key));
-        let Some((mut exchange, _)) = open else { return false };
+        let Some(mut exchange) = self.remove(ends, key) else { return false };
         match challenge {
             Some(challenge) => {
                 exchange.challenged(challenge);
-                self.young.insert(key, (exchange, time));
+                self.young.insert((ends, key), (exchange, time));
             }
             None => self.ended.push(Exchange { is_answered: true, ..exchange }),
         }
@@ -325,11 +323,16 @@ impl ExchangeLog {
     /// A server answers a request with this [`exchange_key`] with something that is no response. Returns whether one
     /// waited.
     pub(super) fn odd_answer(&mut self, ends: [SocketAddr; 2], key: &'static str) -> bool {
-        let key = (ends, key);
-        let open = self.young.remove(&key).or_else(|| self.old.remove(&key));
-        let Some((exchange, _)) = open else { return false };
+        let Some(exchange) = self.remove(ends, key) else { return false };
         self.ended.push(Exchange { is_answered: true, is_odd: true, ..exchange });
         true
+    }
+
+    /// Removes the exchange with this [`exchange_key`] that waits for its response.
+    fn remove(&mut self, ends: [SocketAddr; 2], key: &'static str) -> Option<Exchange> {
+        let key = (ends, key);
+        let (exchange, _) = self.young.remove(&key).or_else(|| self.old.remove(&key))?;
+        Some(exchange)
     }
 
     /// Whether an exchange with this [`exchange_key`] waits for its response.

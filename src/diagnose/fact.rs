@@ -6,6 +6,8 @@ use std::ops::Deref;
 use dissectors::kit::{Cause, CauseKind, Values};
 pub(super) use dissectors::ledger::NO_ACCIDENT;
 
+use super::find_or_add::keep_latest;
+
 /// As many exchanges show a share.
 pub(super) const ENOUGH: u64 = 10;
 
@@ -161,10 +163,7 @@ impl Fact {
             return;
         }
         self.run += 1;
-        if self.bad.len() == KEPT {
-            self.bad.remove(0);
-        }
-        self.bad.push(failure);
+        keep_latest(&mut self.bad, KEPT, failure);
     }
 
     /// The same, as the end of the capture shows: what met it since then counts for nothing.

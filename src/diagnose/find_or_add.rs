@@ -14,3 +14,11 @@ pub(super) fn find_or_add<T>(
     }
     list.get_mut(at?)
 }
+
+/// Adds an item to a list of the latest ones, in place of the first if there are `most`.
+pub(super) fn keep_latest<T>(list: &mut Vec<T>, most: usize, item: T) {
+    if list.len() >= most {
+        list.remove(0);
+    }
+    list.push(item);
+}

@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Map, RecentMap, Time};
 
+use super::find_or_add::keep_latest;
+
 /// Maximum number of listings in progress.
 const MOST: usize = 1 << 12;
 
@@ -197,10 +199,7 @@ impl Lists {
                 given
                     .narrowed_whole
                     .retain(|it| (&it.narrowed, &it.game) != (&listing.narrowed, &listing.game));
-                if given.narrowed_whole.len() >= NARROWED {
-                    given.narrowed_whole.remove(0);
-                }
-                given.narrowed_whole.push(listing.clone());
+                keep_latest(&mut given.narrowed_whole, NARROWED, listing.clone());
             } else if given.whole.len() < GAMES || given.whole.contains_key(&listing.game) {
                 given.cut = None;
                 given.whole.insert(listing.game.clone(), listing.clone());

@@ -8,6 +8,7 @@ use dissectors::kit::{Cause, Item, Masters, Purpose, Time, Transport, Verdict as
 
 use super::checklist::Checklist;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE};
+use super::find_or_add::keep_latest;
 use super::own_words::{redirected_to, text_after_headers, words};
 use super::signs::symptom;
 use super::verdict::{ItemVerdict, Verdict};
@@ -219,16 +220,10 @@ impl Master {
                 list.waits = Some((frame, sent, times + 1));
             }
             _ => {
-                if self.lists.len() == LISTS {
-                    self.lists.remove(0);
-                }
-                self.lists.push(List {
-                    client: payload.from,
-                    begun: payload.time,
-                    pages: 0,
-                    servers: 0,
-                    waits: Some((payload.frame, payload.time, 1)),
-                });
+                let waits = Some((payload.frame, payload.time, 1));
+                let (client, begun) = (payload.from, payload.time);
+                let list = List { client, begun, pages: 0, servers: 0, waits };
+                keep_latest(&mut self.lists, LISTS, list);
             }
         }
     }

@@ -7,6 +7,7 @@
 mod belief;
 mod checklist;
 mod client;
+mod client_faults;
 mod conclude;
 mod counts;
 mod exchange_log;
@@ -59,7 +60,8 @@ use crate::session::{
 };
 use crate::summary::described;
 
-use client::{Client, ClientFaults};
+use client::Client;
+use client_faults::ClientFaults;
 use exchange_log::ExchangeLog;
 use fact::Failure;
 use identifications::Identifications;

@@ -7,7 +7,8 @@ use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{
-    AddressRole, Item, Purpose, RecentMap, Role, TRANSLATED_WITHIN, Time, is_private,
+    AddressRole, Item, Purpose, RecentMap, Role, TRANSLATED_ROUTERS, TRANSLATED_WITHIN, Time,
+    is_private,
 };
 use foldhash::fast::FixedState;
 
@@ -24,9 +25,6 @@ const COMPARED: usize = 256;
 
 /// Maximum number of servers behind NAT.
 const SERVERS: usize = 64;
-
-/// Routers between the two recordings.
-const ROUTERS: std::ops::RangeInclusive<u8> = 1..=4;
 
 /// What shows which addresses belong to one host.
 #[derive(Default)]
@@ -127,7 +125,7 @@ impl RecentMessage {
         if is_at_border {
             return Some(Sameness::Certain);
         }
-        if self.identification != before.identification || !ROUTERS.contains(&routers) {
+        if self.identification != before.identification || !TRANSLATED_ROUTERS.contains(&routers) {
             return None;
         }
         // In a flood, two of many senders may choose the same number.

@@ -6,6 +6,7 @@ use dissectors::kit::{Finding, NeededEvidence};
 
 use super::exchange_log::Exchange;
 use super::fact::Failure;
+use super::find_or_add::keep_latest;
 
 /// Maximum number of each kind.
 const KEPT: usize = 8;
@@ -38,7 +39,7 @@ pub(super) fn is_unproven(finding: &Finding) -> bool {
 impl UnprovenFaults {
     /// A request between these two, in an exchange with this key, seems to be wrong.
     pub(super) fn seen(&mut self, ends: [SocketAddr; 2], key: &'static str, why: Failure) {
-        keep(&mut self.waiting, Unproven { ends, key, why });
+        keep_latest(&mut self.waiting, KEPT, Unproven { ends, key, why });
     }
 
     /// An exchange has ended: what the server answers is right. Returns how many wrong requests are in it.
@@ -52,7 +53,7 @@ impl UnprovenFaults {
         let mut wrong = 0;
         for Unproven { why, .. } in self.waiting.extract_if(.., is_of) {
             if !exchange.is_answered {
-                keep(&mut self.unanswered, why);
+                keep_latest(&mut self.unanswered, KEPT, why);
                 wrong += 1;
             }
         }
@@ -70,12 +71,4 @@ impl UnprovenFaults {
         let unanswered = std::mem::take(&mut self.unanswered);
         unanswered.into_iter().filter(move |why| why.frame > mended)
     }
-}
-
-/// The latest ones are kept.
-fn keep<T>(list: &mut Vec<T>, item: T) {
-    if list.len() == KEPT {
-        list.remove(0);
-    }
-    list.push(item);
 }

@@ -55,8 +55,7 @@ pub(super) struct Source {
 impl Source {
     /// Whether it has a value of its own: groups, lists of them and maps have none.
     pub(super) fn has_value(&self) -> bool {
-        let holds = |kind: &Kind| matches!(kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair);
-        self.is_of_key() || !self.kinds.iter().all(holds)
+        self.is_of_key() || has_value(&self.kinds)
     }
 
     /// Whether it is the value of a key, a text which may be numeric.
@@ -189,6 +188,12 @@ fn steps(pattern: &[&str], path: &[String]) -> Option<Vec<Step>> {
     rest.is_empty().then_some(steps)
 }
 
+/// Whether one of these types is that of a value, and not of what holds others.
+fn has_value(kinds: &[Kind]) -> bool {
+    let holds = |kind: &Kind| matches!(kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair);
+    !kinds.iter().all(holds)
+}
+
 /// The types of a field's values, and their unit.
 fn kinds(field: &'static Field, otherwise: &[Kind]) -> (Vec<Kind>, &'static str) {
     if field.kind != Kind::List {
@@ -213,9 +218,8 @@ pub(super) fn parts(path: &[String]) -> Vec<String> {
         if name == "*" {
             return Some(format!("`{parent}.KEY`"));
         }
-        let path: Vec<String> = listed.path.split('.').map(str::to_owned).collect();
-        let has_value = Meanings::of(&path).fields.iter().any(Source::has_value);
-        has_value.then(|| format!("`{}`", listed.path))
+        let (kinds, _) = kinds(listed.field, &listed.otherwise);
+        has_value(&kinds).then(|| format!("`{}`", listed.path))
     });
     parts.take(MOST).collect()
 }

@@ -351,14 +351,12 @@ impl Reader<'_> {
         let before = self.next;
         if self.takes("not") {
             if self.takes("in") {
-                let ask = FieldTest::In(self.set()?);
-                let (is, at) = (path.clone(), at);
-                let present = Test { path: is, at: at.clone(), ask: FieldTest::Present };
-                let within = Expression::Test(Test { path, at, ask });
+                let within = Test { path, at, ask: FieldTest::In(self.set()?) };
                 // As with `!=`, there must be a value.
+                let present = Test { ask: FieldTest::Present, ..within.clone() };
                 return Ok(Expression::And(vec![
                     Expression::Test(present),
-                    Expression::Not(Box::new(within)),
+                    Expression::Not(Box::new(Expression::Test(within))),
                 ]));
             }
             self.next = before;

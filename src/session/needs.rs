@@ -139,7 +139,7 @@ pub enum Datagrams {
 
 impl Datagrams {
     /// Those of two readers, of which one may need events about flows.
-    fn and(self, other: Datagrams) -> Datagrams {
+    pub(crate) fn and(self, other: Datagrams) -> Datagrams {
         match (self, other) {
             (Datagrams::None, Datagrams::None) => Datagrams::None,
             (Datagrams::Only, Datagrams::Only) => Datagrams::Only,

@@ -67,9 +67,7 @@ impl Summary {
         });
         self.ours.add(&other.ours);
     }
-}
 
-impl Summary {
     /// The whole capture is known: a server that joins from another port than it answers at has one row.
     pub fn join_ports(&mut self) {
         let mut hosts: BTreeMap<IpAddr, [Vec<Socket>; 2]> = BTreeMap::new();

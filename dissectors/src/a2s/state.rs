@@ -120,12 +120,17 @@ bitflags! {
     }
 }
 
+/// Of two facts, the one about this side.
+const fn of_side(side: Side, [first, second]: [Known; 2]) -> Known {
+    match side {
+        Side::First => first,
+        Side::Second => second,
+    }
+}
+
 /// That this side has sent an unknown message.
 const fn says(side: Side) -> Known {
-    match side {
-        Side::First => Known::FIRST_SAYS,
-        Side::Second => Known::SECOND_SAYS,
-    }
+    of_side(side, [Known::FIRST_SAYS, Known::SECOND_SAYS])
 }
 
 /// State that spans the flows between two hosts.
@@ -180,18 +185,12 @@ impl Conversation {
 
     /// That this side has sent a request.
     pub(super) const fn asks(side: Side) -> Known {
-        match side {
-            Side::First => Known::FIRST_ASKED,
-            Side::Second => Known::SECOND_ASKED,
-        }
+        of_side(side, [Known::FIRST_ASKED, Known::SECOND_ASKED])
     }
 
     /// That this side has sent packets of the game.
     pub(super) const fn plays(side: Side) -> Known {
-        match side {
-            Side::First => Known::FIRST_PLAYS,
-            Side::Second => Known::SECOND_PLAYS,
-        }
+        of_side(side, [Known::FIRST_PLAYS, Known::SECOND_PLAYS])
     }
 
     /// Whether a message travels toward a server: from the side that sends requests to the other.

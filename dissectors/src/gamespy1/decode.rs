@@ -108,11 +108,9 @@ pub(super) fn message<S: Sink>(
                 | MessageKind::Other
         );
         if in_map {
-            r.open(&f::PROPERTIES);
-        }
-        pairs(r, bytes, 0, kind);
-        if in_map {
-            r.close();
+            properties(r, bytes, 0, kind);
+        } else {
+            pairs(r, bytes, 0, kind);
         }
         Ok(())
     });
@@ -141,9 +139,7 @@ pub(super) fn message<S: Sink>(
 /// Shows the bytes after the `\final\` of a list.
 pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
     decode(bytes, &ENDINGS, sink, |r| {
-        r.open(&f::PROPERTIES);
-        pairs(r, bytes, 0, MessageKind::Other);
-        r.close();
+        properties(r, bytes, 0, MessageKind::Other);
         Ok(())
     });
     let whole = Span::new(0, bytes.len());
@@ -156,9 +152,7 @@ pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
         let length = bytes.iter().position(|byte| *byte == b'\\').unwrap_or(bytes.len());
         r.text_of(&f::WORDS, length);
         if let Some(rest) = bytes.get(length..).filter(|rest| !rest.is_empty()) {
-            r.open(&f::PROPERTIES);
-            pairs(r, rest, length, MessageKind::Other);
-            r.close();
+            properties(r, rest, length, MessageKind::Other);
         }
         Ok(())
     });
@@ -204,9 +198,7 @@ pub(super) fn fragment<S: Sink>(
     decode(bytes, &ENDINGS, sink, |r| {
         r.leaf(&f::FRAGMENT_OF, 0, response.into());
         r.leaf(&f::PART, 0, part.into());
-        r.open(&f::PROPERTIES);
-        pairs(r, bytes, 0, MessageKind::Response);
-        r.close();
+        properties(r, bytes, 0, MessageKind::Response);
         Ok(())
     });
     rules::pairs(words.first_fault(), sink);
@@ -221,6 +213,13 @@ struct ShownValue {
     validate: bool,
     challenge: bool,
     query: bool,
+}
+
+/// The pairs of a text as a map.
+fn properties<S: Sink>(r: &mut Reader<'_, S>, text: &[u8], start: usize, kind: MessageKind) {
+    r.open(&f::PROPERTIES);
+    pairs(r, text, start, kind);
+    r.close();
 }
 
 fn pairs<S: Sink>(r: &mut Reader<'_, S>, text: &[u8], start: usize, kind: MessageKind) {

@@ -39,6 +39,9 @@ fn is_last_of_network(address: IpAddr, host: IpAddr, least_bits: u32) -> bool {
 /// Nanoseconds between the recordings of one datagram before and behind NAT.
 pub const TRANSLATED_WITHIN: i64 = 2_000_000;
 
+/// Routers between these recordings.
+pub const TRANSLATED_ROUTERS: std::ops::RangeInclusive<u8> = 1..=4;
+
 /// Whether an address is valid only in its own network.
 pub fn is_private(address: IpAddr) -> bool {
     match address {

@@ -76,7 +76,8 @@ pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash, keyed_hash};
 pub use hash::{Host, Map, Seed, Set, Socket};
 pub use hosts::{
-    TRANSLATED_WITHIN, is_broadcast, is_of_several, is_private, may_be_of_several, unreachable,
+    TRANSLATED_ROUTERS, TRANSLATED_WITHIN, is_broadcast, is_of_several, is_private,
+    may_be_of_several, unreachable,
 };
 pub use item::{AddressRole, Item, ItemGroup};
 pub use left_out::LeftOut;

@@ -20,18 +20,17 @@ pub fn may_be_answers(most: u64, port: u16, servers: u64, repeats: u32) -> bool 
 }
 
 /// Tells of a response whether a client may have asked for it before the capture began: it comes within a timeout after
-/// that, to a host that also asks later, and the server sends it no more than one of each kind.
+/// that, to a host that also asks later, and the server sends it no more than one of each kind. `clients`: the hosts that ask.
 pub(super) fn asked_before(
     unasked: &[SeenMessage],
     (begin, timeout): (Time, i64),
-    loads: &Loads,
+    clients: &Set<u32>,
 ) -> impl Fn(&SeenMessage) -> bool + use<> {
     let is_soon = move |seen: &SeenMessage| seen.mark.time.since(begin) < timeout;
     let mut early: Map<(SocketAddr, IpAddr), usize> = Map::default();
     for seen in unasked.iter().filter(|seen| is_soon(seen)) {
         *early.entry((seen.from, seen.to.ip())).or_default() += 1;
     }
-    let clients = if early.is_empty() { Set::default() } else { loads.clients() };
     early.retain(|(_, to), count| *count <= KINDS && clients.contains(&host_hash(*to)));
     move |seen| is_soon(seen) && early.contains_key(&(seen.from, seen.to.ip()))
 }
@@ -41,9 +40,8 @@ pub(super) fn asked_before(
 pub(super) fn orphans(
     unasked: &[SeenMessage],
     (begin, timeout): (Time, i64),
-    loads: &Loads,
+    (loads, clients): (&Loads, &Set<u32>),
 ) -> u64 {
-    let clients = if unasked.is_empty() { Set::default() } else { loads.clients() };
     let is_lost = |seen: &&SeenMessage| {
         seen.mark.time.since(begin) >= timeout
             && loads.is_asked(seen.from)

@@ -136,23 +136,18 @@ impl<F: FieldSink> Sink for Recorder<F> {
         seen: SeenMessage,
         detail: impl FnOnce() -> String,
     ) {
+        if self.needs.cross_flow {
+            if at.is_none() {
+                self.unanswered(rule, fact.evidence(), &seen.mark);
+            }
+            let fact = fact.with(self.results.in_rounds(rule, fact.evidence()));
+            self.results.round_broken(rule, at.is_none().then(|| fact.evidence()));
+            return self.cross_flow(fact, seen);
+        }
+        self.cross_flow(fact, seen);
         match at {
-            _ if self.needs.cross_flow => {
-                if at.is_none() {
-                    self.unanswered(rule, fact.evidence(), &seen.mark);
-                }
-                let fact = fact.with(self.results.in_rounds(rule, fact.evidence()));
-                self.results.round_broken(rule, at.is_none().then(|| fact.evidence()));
-                self.cross_flow(fact, seen);
-            }
-            Some(at) => {
-                self.cross_flow(fact, seen);
-                self.checked(rule, false, at, detail);
-            }
-            None => {
-                self.cross_flow(fact, seen);
-                self.recalled(rule, false, fact.evidence(), &seen.mark, detail);
-            }
+            Some(at) => self.checked(rule, false, at, detail),
+            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }
     }
     #[inline]
