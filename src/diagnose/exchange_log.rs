@@ -287,13 +287,7 @@ impl ExchangeLog {
         }
         let paces = [Some(request.client.ip()), None].map(|host| {
             let key = (host, request.server);
-            if let Some(begun) = self.begun.get_mut(&key, most) {
-                return begun.another(time);
-            }
-            let mut begun = Begun::default();
-            let pace = begun.another(time);
-            self.begun.insert(key, begun, most);
-            pace
+            self.begun.get_or_insert_with(key, Begun::default, most).another(time)
         });
         let exchange = Exchange::new(request, paces);
         self.young.insert(key, (exchange, time));

@@ -36,12 +36,8 @@ impl Identifications {
     /// A datagram; `most`: how many hosts are remembered.
     pub(super) fn datagram(&mut self, headers: &DatagramHeaders, most: usize) {
         let (host, Some(latest)) = (headers.from.ip(), headers.identification) else { return };
-        match self.0.get_mut(&host, most) {
-            Some(series) => series.next(latest),
-            None => {
-                self.0.insert(host, Series { latest, ..Series::default() }, most);
-            }
-        }
+        let new = || Series { latest, ..Series::default() };
+        self.0.get_or_insert_with(host, new, most).next(latest);
     }
 
     /// A host sends something else than datagrams, which counts, too.

@@ -104,7 +104,7 @@ impl Diagnosis {
 
     /// The checks of a flow that has ended: a master may have probed the server before its registration was known.
     pub(super) fn probed_unseen(&mut self, context: &FlowContext, passes: &[PassedRule]) {
-        if !passes.iter().any(|it| PROBING.iter().any(|rule| rule.code == it.rule.code)) {
+        if !passes.iter().any(|it| PROBING.has(it.rule)) {
             return;
         }
         for [server, master] in Side::BOTH.map(|side| context.flow.ends_from(side)) {

@@ -77,9 +77,8 @@ impl LatestQueries {
     /// A client asks. `most`: how many are kept.
     pub(super) fn asks(&mut self, client: SocketAddr, query: LatestQuery, most: usize) {
         let server = query.server;
-        let before = self.queries.get_mut(&[client, server], most).copied();
-        let query = before.map_or(query, |before| query.after(&before));
-        self.queries.insert([client, server], query, most);
+        let latest = self.queries.get_or_insert_with([client, server], || query, most);
+        *latest = query.after(latest);
         for host in [None, Some(server.ip())] {
             self.servers.insert((client, host), server, most);
         }

@@ -48,8 +48,8 @@ use std::sync::LazyLock;
 
 use dissectors::Id;
 use dissectors::kit::{
-    CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
-    Severity, Time, Verdict as Ruled, causes,
+    CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, RuleSet,
+    Set, Severity, Time, Verdict as Ruled, causes,
 };
 use dissectors::ledger::LedgerSettings;
 
@@ -96,20 +96,25 @@ const BYTES_OF_FACT: usize = 1 << 7;
 const PORTS_OF_WANTED: usize = 64;
 
 /// The rules that a heartbeat on time passes.
-static ON_TIME: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| rules_of(Item::Heartbeats));
+static ON_TIME: LazyLock<RuleSet> = LazyLock::new(|| rules_of(Item::Heartbeats).collect());
 
 /// The rules that a master passes only with a server that it has accepted.
-static ACCEPTING: LazyLock<Vec<&'static Rule>> =
-    LazyLock::new(|| Id::ALL.iter().filter_map(|id| id.info().diagnosis.accepts).collect());
+static ACCEPTING: LazyLock<RuleSet> = LazyLock::new(|| accepting().collect());
 
 /// The rules that a master passes that probes a server and is answered.
-static PROBING: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| rules_of(Item::ProbeBack));
+static PROBING: LazyLock<RuleSet> = LazyLock::new(|| rules_of(Item::ProbeBack).collect());
 
 /// All of these, and those that prove that a server's response to a challenge is right.
-static SHOWN: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
-    let proofs: Vec<_> = Id::ALL.iter().filter_map(|id| id.info().diagnosis.proof).collect();
-    [&**ON_TIME, &**ACCEPTING, &**PROBING, &*proofs].concat()
+static SHOWN: LazyLock<RuleSet> = LazyLock::new(|| {
+    let proofs = Id::ALL.iter().filter_map(|id| id.info().diagnosis.proof);
+    let of_items = [Item::Heartbeats, Item::ProbeBack].into_iter().flat_map(rules_of);
+    of_items.chain(accepting()).chain(proofs).collect()
 });
+
+/// The rules that a master passes only with a server that it has accepted.
+fn accepting() -> impl Iterator<Item = &'static Rule> {
+    Id::ALL.iter().filter_map(|id| id.info().diagnosis.accepts)
+}
 
 /// Reads the events of a capture, and diagnoses its servers.
 pub struct Diagnosis {
@@ -508,9 +513,8 @@ impl Diagnosis {
             }
         }
         for (item, rules) in [(Item::Heartbeats, &*ON_TIME), (Item::Accepted, &*ACCEPTING)] {
-            let shows = |rule: &Rule| rules.iter().any(|it| it.code == rule.code);
             let passes = &event.checked().passes;
-            if passes.iter().any(|it| it.side.is_none() && shows(it.rule)) {
+            if passes.iter().any(|it| it.side.is_none() && rules.has(it.rule)) {
                 server.good_with(to.ip(), item, frame);
             }
         }

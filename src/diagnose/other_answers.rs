@@ -36,7 +36,7 @@ impl Diagnosis {
         if let Some(query) = self.asked.of(to, from, self.remembered) {
             // A player, at the port of the game.
             query.plays = true;
-        } else if self.latest_query(from, to).is_some() {
+        } else if !self.is_understood(from) && self.latest_query(from, to).is_some() {
             let (frame, time, is) = (headers.frame, headers.time, what_is(event.bytes, None));
             self.unread = Some(UnreadDatagram { frame, time, from, to, is });
         }
@@ -46,15 +46,17 @@ impl Diagnosis {
     pub(super) fn unread_datagram(&mut self) {
         let Some(UnreadDatagram { frame, time, from, to, is }) = self.unread.take() else { return };
         let query = self.latest_query(from, to);
-        let is_understood = |server: &Server| server.fact(Item::Readable).good > 0;
-        if query.is_none_or(|query| query.plays)
-            || self.servers.get(&from).is_none_or(is_understood)
-        {
+        if query.is_none_or(|query| query.plays) || self.is_understood(from) {
             return;
         }
         if let Some(kind) = self.answers_latest([from, to], time) {
             self.odd_answer([from, to], (frame, time), Some(kind), is);
         }
+    }
+
+    /// Whether no server has this address, or some response of it could be read: then not each datagram is looked at.
+    fn is_understood(&self, address: SocketAddr) -> bool {
+        self.servers.get(&address).is_none_or(|server| server.fact(Item::Readable).good > 0)
     }
 
     /// Whether a server sends a client, in answer, its own request or only zeros.

@@ -27,8 +27,7 @@ impl Diagnosis {
         let [from, to] = event.ends();
         match (message.purpose, message.speaker) {
             (Purpose::Query | Purpose::ChallengeRequest, _) => {
-                let challenge = event.field("challenge").map(|value| value.to_string());
-                let challenge = challenge.as_deref();
+                let challenge = event.field("challenge");
                 let is_query = asks_for_data(id, message.purpose);
                 let request = Request {
                     client: from,
@@ -37,7 +36,7 @@ impl Diagnosis {
                     protocol: id,
                     frame: event.frame(),
                     time: event.time(),
-                    challenge: challenge.and_then(|number| number.parse().ok()),
+                    challenge: challenge.and_then(described::signed),
                     length: event.length() as usize,
                     is_query,
                     is_cut: event.payload().lost,
@@ -48,8 +47,9 @@ impl Diagnosis {
                 let key = request.key();
                 self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
                 self.exchanges_ended();
+                let challenge = challenge.map(|value| value.to_string());
                 let client = self.client(from.ip());
-                client.into_iter().for_each(|client| client.asks(event, challenge, key));
+                client.into_iter().for_each(|it| it.asks(event, challenge.as_deref(), key));
             }
             // A text in place of a response.
             (Purpose::Response, _)
@@ -135,8 +135,7 @@ impl Diagnosis {
         let is_step = is_challenge
             && asks_for_data(protocol, message.purpose)
             && !event.checked().findings.iter().any(|it| is_error(&it));
-        let number = event.field("challenge").filter(|_| is_step);
-        let challenge = number.and_then(|number| number.to_string().parse().ok());
+        let challenge = event.field("challenge").filter(|_| is_step).and_then(described::signed);
         let key = exchange_key(protocol, kind);
         self.log.response([client, server], key, event.time(), challenge);
         Some(key)

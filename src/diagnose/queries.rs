@@ -19,7 +19,7 @@ const SOON: i64 = 500_000_000;
 
 /// The challenge in a message, unless it asks for one.
 fn number_of(event: &MessageEvent<'_>) -> Option<i64> {
-    let number = event.field("challenge")?.to_string().parse().ok()?;
+    let number = event.field("challenge").and_then(described::signed)?;
     (!matches!(number, -1 | 0)).then_some(number)
 }
 

@@ -42,9 +42,9 @@ pub fn concerns(found: &ReportedFinding) -> bool {
 }
 
 /// The rules that show whether a condition is met.
-pub(super) fn rules_of(item: Item) -> Vec<&'static Rule> {
+pub(super) fn rules_of(item: Item) -> impl Iterator<Item = &'static Rule> {
     let all = Id::ALL.iter().flat_map(|id| id.info().diagnosis.symptoms);
-    all.filter(|symptom| symptom.item == item).map(|symptom| symptom.rule).collect()
+    all.filter(move |symptom| symptom.item == item).map(|symptom| symptom.rule)
 }
 
 /// A finding that matters for a server.

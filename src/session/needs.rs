@@ -1,6 +1,6 @@
 //! Selects events and their contents.
 
-use dissectors::kit::{Message, Purpose, Rule, Tree};
+use dissectors::kit::{Message, Purpose, Rule, RuleSet, Tree};
 
 /// Which events are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub enum Passes {
     #[default]
     None,
     /// These.
-    Of(&'static [&'static Rule]),
+    Of(&'static RuleSet),
     /// All.
     All,
 }
@@ -119,7 +119,7 @@ impl Passes {
     pub(super) fn has(self, rule: &Rule) -> bool {
         match self {
             Passes::None => false,
-            Passes::Of(rules) => rules.iter().any(|it| it.code == rule.code),
+            Passes::Of(rules) => rules.has(rule),
             Passes::All => true,
         }
     }

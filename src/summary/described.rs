@@ -49,6 +49,15 @@ pub fn number(value: Value<'_>) -> Option<u64> {
     }
 }
 
+/// A number that may be negative, also in a text.
+pub fn signed(value: Value<'_>) -> Option<i64> {
+    match value {
+        Value::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        Value::Signed(value) => Some(value),
+        value => value.as_u64()?.try_into().ok(),
+    }
+}
+
 /// The query address of a server that sent a message to a master, if the message has it. `None`: the port
 /// of the message is not the server's query port.
 pub fn own_endpoint(event: &MessageEvent<'_>, from: SocketAddr) -> Option<SocketAddr> {

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::LazyLock;
 
+use foldhash::fast::FoldHasher;
 use serde::{Deserialize, Serialize};
 
 /// The seed of hashes that represent the hashed bytes.
@@ -18,8 +19,82 @@ pub(crate) fn keyed_hash(bytes: &[u8]) -> u64 {
     SEED.hash_one(bytes)
 }
 
-/// The same without the last step of mixing, which finding an entry of a map does not need.
-type MapSeed = foldhash::fast::RandomState;
+/// The same without the last step of mixing, which finding an entry of a map does not need, and quicker for addresses.
+#[derive(Clone, Default)]
+pub struct MapSeed(foldhash::fast::RandomState);
+
+impl BuildHasher for MapSeed {
+    type Hasher = MapHasher;
+
+    #[inline]
+    fn build_hasher(&self) -> MapHasher {
+        MapHasher(self.0.build_hasher())
+    }
+}
+
+/// Hashes the octets of an address as one number, and the numbers before them (which variant it is, how many octets
+/// follow) in half of their space: octet by octet takes several times as long.
+pub struct MapHasher(FoldHasher<'static>);
+
+impl Hasher for MapHasher {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        match bytes.len() {
+            4 => bytes
+                .first_chunk()
+                .into_iter()
+                .for_each(|it| self.write_u32(u32::from_ne_bytes(*it))),
+            16 => bytes
+                .first_chunk()
+                .into_iter()
+                .for_each(|it| self.write_u128(u128::from_ne_bytes(*it))),
+            _ => self.0.write(bytes),
+        }
+    }
+
+    #[inline]
+    fn write_u8(&mut self, number: u8) {
+        self.0.write_u8(number);
+    }
+
+    #[inline]
+    fn write_u16(&mut self, number: u16) {
+        self.0.write_u16(number);
+    }
+
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        self.0.write_u32(number);
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        self.0.write_u64(number);
+    }
+
+    #[inline]
+    fn write_u128(&mut self, number: u128) {
+        self.0.write_u128(number);
+    }
+
+    /// The length of what follows, or an index.
+    #[inline]
+    fn write_usize(&mut self, number: usize) {
+        let number = number as u64;
+        self.0.write_u32((number ^ number >> 32) as u32);
+    }
+
+    /// Which variant of an enum follows.
+    #[inline]
+    fn write_isize(&mut self, number: isize) {
+        self.0.write_u32(number as u32);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+}
 
 /// A map by keys from the wire.
 pub type Map<K, V> = HashMap<K, V, MapSeed>;

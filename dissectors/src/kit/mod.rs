@@ -102,7 +102,7 @@ pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use reply::{Reply, Sending};
 pub use rounds::Rounds;
-pub use rule::{CODES, Cite, Code, Group, NeededEvidence, Role, Rule, Severity};
+pub use rule::{CODES, Cite, Code, Group, NeededEvidence, Role, Rule, RuleSet, Severity};
 pub use rule_counts::{Counts, RuleCounts};
 pub use rule_results::RuleResults;
 pub use settings::{AbuseThresholds, Budget, FloodLimit, Secret, Settings};

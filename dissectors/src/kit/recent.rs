@@ -79,16 +79,34 @@ impl<K: Eq + Hash, V> RecentMap<K, V> {
             self.forgot |= !self.old.is_empty();
             self.old = std::mem::take(&mut self.young);
         }
-        self.old.remove(&key);
+        // Looking for a key takes a hash, also if there is none.
+        if !self.old.is_empty() {
+            self.old.remove(&key);
+        }
         self.young.insert(key, value);
     }
 
     /// The value of the key, which becomes one of the latest.
     pub fn get_mut(&mut self, key: &K, most: usize) -> Option<&mut V> {
-        if let Some((key, value)) = self.old.remove_entry(key) {
+        if !self.old.is_empty()
+            && let Some((key, value)) = self.old.remove_entry(key)
+        {
             self.insert(key, value, most);
         }
         self.young.get_mut(key)
+    }
+
+    /// The value of the key, which is inserted if it is unknown.
+    pub fn get_or_insert_with(&mut self, key: K, new: impl FnOnce() -> V, most: usize) -> &mut V {
+        let known = match self.old.is_empty() {
+            true => None,
+            false => self.old.remove(&key),
+        };
+        if self.young.len() >= most.max(1) && !self.young.contains_key(&key) {
+            self.forgot |= !self.old.is_empty();
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.entry(key).or_insert_with(|| known.unwrap_or_else(new))
     }
 
     /// Removes a key.

@@ -222,6 +222,26 @@ impl Rule {
     }
 }
 
+/// Some of the rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleSet([bool; CODES]);
+
+impl RuleSet {
+    /// Whether a rule is one of them.
+    #[inline]
+    pub fn has(&self, rule: &Rule) -> bool {
+        self.0[rule.code.index()]
+    }
+}
+
+impl FromIterator<&'static Rule> for RuleSet {
+    fn from_iter<T: IntoIterator<Item = &'static Rule>>(rules: T) -> RuleSet {
+        let mut set = RuleSet([false; CODES]);
+        rules.into_iter().for_each(|rule| set.0[rule.code.index()] = true);
+        set
+    }
+}
+
 /// Declares a rule: a `static` named by its code. The doc comment is the reason, for users.
 /// `checks: requests` marks the protocol's rule that [requests are
 /// answered](Rule::requires_response).
