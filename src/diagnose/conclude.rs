@@ -91,7 +91,7 @@ impl Diagnosis {
     /// the port.
     fn is_likely_for(&self, asked: SocketAddr, from: SocketAddr) -> bool {
         let of_itself = |server: &Server| server.fact(Item::FromAsked).good > 0;
-        let answers_itself = self.servers.get(&from).is_some_and(of_itself);
+        let answers_itself = self.servers.get(&from).is_some_and(|it| of_itself(it));
         asked.ip() == from.ip() || asked.port() == from.port() && !answers_itself
     }
 

@@ -14,7 +14,7 @@ const KEPT: i64 = 60_000_000_000;
 type Key = ([SocketAddr; 2], &'static str);
 
 /// Exchanges that have not ended, each with the time of its latest message.
-type Open = Map<Key, (Exchange, Time)>;
+type Open = Map<Key, (Box<Exchange>, Time)>;
 
 /// A request.
 #[derive(Clone, Debug)]
@@ -260,7 +260,7 @@ pub(super) struct ExchangeLog {
     /// When a host began exchanges with a server, and when anybody did.
     begun: RecentMap<(Option<IpAddr>, SocketAddr), Begun>,
     /// Those that have ended.
-    ended: Vec<Exchange>,
+    ended: Vec<Box<Exchange>>,
 }
 
 impl ExchangeLog {
@@ -289,7 +289,7 @@ impl ExchangeLog {
             let key = (host, request.server);
             self.begun.get_or_insert_with(key, Begun::default, most).another(time)
         });
-        let exchange = Exchange::new(request, paces);
+        let exchange = Box::new(Exchange::new(request, paces));
         self.young.insert(key, (exchange, time));
         true
     }
@@ -309,7 +309,10 @@ impl ExchangeLog {
                 exchange.challenged(challenge);
                 self.young.insert((ends, key), (exchange, time));
             }
-            None => self.ended.push(Exchange { is_answered: true, ..exchange }),
+            None => {
+                exchange.is_answered = true;
+                self.ended.push(exchange);
+            }
         }
         true
     }
@@ -317,13 +320,14 @@ impl ExchangeLog {
     /// A server answers a request with this [`exchange_key`] with something that is no response. Returns whether one
     /// waited.
     pub(super) fn odd_answer(&mut self, ends: [SocketAddr; 2], key: &'static str) -> bool {
-        let Some(exchange) = self.remove(ends, key) else { return false };
-        self.ended.push(Exchange { is_answered: true, is_odd: true, ..exchange });
+        let Some(mut exchange) = self.remove(ends, key) else { return false };
+        (exchange.is_answered, exchange.is_odd) = (true, true);
+        self.ended.push(exchange);
         true
     }
 
     /// Removes the exchange with this [`exchange_key`] that waits for its response.
-    fn remove(&mut self, ends: [SocketAddr; 2], key: &'static str) -> Option<Exchange> {
+    fn remove(&mut self, ends: [SocketAddr; 2], key: &'static str) -> Option<Box<Exchange>> {
         let key = (ends, key);
         let (exchange, _) = self.young.remove(&key).or_else(|| self.old.remove(&key))?;
         Some(exchange)
@@ -374,12 +378,12 @@ impl ExchangeLog {
         if and_young {
             end(&mut self.young);
         }
-        ended.sort_unstable_by_key(|exchange: &Exchange| exchange.request.frame);
+        ended.sort_unstable_by_key(|exchange: &Box<Exchange>| exchange.request.frame);
         self.ended.append(&mut ended);
     }
 
     /// Takes those that have ended.
-    pub(super) fn take(&mut self) -> Vec<Exchange> {
+    pub(super) fn take(&mut self) -> Vec<Box<Exchange>> {
         std::mem::take(&mut self.ended)
     }
 }

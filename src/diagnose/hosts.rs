@@ -188,7 +188,7 @@ impl Diagnosis {
                 addresses.into_iter().partition(responds);
             owners.truncate(OWNERS);
             // One that joins is a server of its own.
-            silent.retain(|address| !self.servers.get(address).is_some_and(Server::has_joined));
+            silent.retain(|address| !self.servers.get(address).is_some_and(|it| it.has_joined()));
             // So is one that is listed beside those that answer.
             let is_listed = |address: &SocketAddr| self.lists.sighting(address, None).is_some();
             let are_listed = owners.iter().any(is_listed);

@@ -118,7 +118,8 @@ fn accepting() -> impl Iterator<Item = &'static Rule> {
 
 /// Reads the events of a capture, and diagnoses its servers.
 pub struct Diagnosis {
-    servers: Map<SocketAddr, Server>,
+    /// In boxes: they are large, and a map moves what it holds when it grows.
+    servers: Map<SocketAddr, Box<Server>>,
     /// The servers of each host, for messages without a port.
     hosts: Map<IpAddr, Host>,
     most: usize,
@@ -389,9 +390,9 @@ impl Diagnosis {
             }
             let host = Host { server: address, has_more: false, lost: None };
             self.hosts.entry(address.ip()).and_modify(|it| it.has_more = true).or_insert(host);
-            self.servers.insert(address, Server::default());
+            self.servers.insert(address, Box::default());
         }
-        self.servers.get_mut(&address)
+        self.servers.get_mut(&address).map(Box::as_mut)
     }
 
     /// Whether there is room for one more server. Servers of the host that the user asks about have some of their own.

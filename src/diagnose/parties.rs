@@ -210,7 +210,7 @@ impl Diagnosis {
         let mut clients = std::mem::take(&mut self.clients);
         // A master that queries its servers is no client.
         let masters: Set<IpAddr> =
-            self.servers.values().flat_map(Server::masters).map(|master| master.ip()).collect();
+            self.servers.values().flat_map(|it| it.masters()).map(|master| master.ip()).collect();
         clients.retain(|host, _| !masters.contains(host) && !self.masters.contains_key(host));
         let mut lists = Map::default();
         clients.values_mut().for_each(|client| {
@@ -291,7 +291,7 @@ impl Diagnosis {
 
     /// Masters of servers in the capture that refuse the connections of clients.
     fn refusing_masters(&mut self) {
-        let masters = |server: &Server| {
+        let masters = |server: &Box<Server>| {
             let id = server.registers?;
             Some(Vec::from_iter(server.masters().map(move |master| (master.ip(), id))))
         };

@@ -4,14 +4,13 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::Set;
 
-use super::server::Server;
 use super::{Diagnosis, masters};
 
 impl Diagnosis {
     /// The addresses of the servers to show, in order. One that is named is shown, whatever it is.
     pub(super) fn servers_to_show(&mut self) -> Vec<SocketAddr> {
         // A server that registers also sends requests to its masters, which are not servers.
-        let masters: Set<_> = self.servers.values().flat_map(Server::masters).collect();
+        let masters: Set<_> = self.servers.values().flat_map(|it| it.masters()).collect();
         let (masters, servers): (Vec<_>, Vec<_>) =
             self.servers.keys().copied().partition(|address| masters.contains(address));
         let mut shown = match self.wanted {
