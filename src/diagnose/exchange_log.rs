@@ -260,7 +260,7 @@ pub(super) struct ExchangeLog {
     /// When a host began exchanges with a server, and when anybody did.
     begun: RecentMap<(Option<IpAddr>, SocketAddr), Begun>,
     /// Those that have ended.
-    ended: Vec<Box<Exchange>>,
+    ended: Vec<Exchange>,
 }
 
 impl ExchangeLog {
@@ -279,7 +279,7 @@ impl ExchangeLog {
                 self.young.insert(key, (exchange, time));
                 return true;
             }
-            Some((exchange, _)) => self.ended.push(exchange),
+            Some((exchange, _)) => self.ended.push(*exchange),
             None => {}
         }
         if self.young.len() + self.old.len() >= most {
@@ -311,7 +311,7 @@ impl ExchangeLog {
             }
             None => {
                 exchange.is_answered = true;
-                self.ended.push(exchange);
+                self.ended.push(*exchange);
             }
         }
         true
@@ -322,7 +322,7 @@ impl ExchangeLog {
     pub(super) fn odd_answer(&mut self, ends: [SocketAddr; 2], key: &'static str) -> bool {
         let Some(mut exchange) = self.remove(ends, key) else { return false };
         (exchange.is_answered, exchange.is_odd) = (true, true);
-        self.ended.push(exchange);
+        self.ended.push(*exchange);
         true
     }
 
@@ -372,18 +372,18 @@ impl ExchangeLog {
         let mut ended = Vec::new();
         let mut end = |open: &mut Open| {
             let open = open.extract_if(|_, (_, latest)| may_end(*latest));
-            ended.extend(open.map(|(_, (exchange, _))| exchange));
+            ended.extend(open.map(|(_, (exchange, _))| *exchange));
         };
         end(&mut self.old);
         if and_young {
             end(&mut self.young);
         }
-        ended.sort_unstable_by_key(|exchange: &Box<Exchange>| exchange.request.frame);
+        ended.sort_unstable_by_key(|exchange: &Exchange| exchange.request.frame);
         self.ended.append(&mut ended);
     }
 
     /// Takes those that have ended.
-    pub(super) fn take(&mut self) -> Vec<Box<Exchange>> {
+    pub(super) fn take(&mut self) -> Vec<Exchange> {
         std::mem::take(&mut self.ended)
     }
 }

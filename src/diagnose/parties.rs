@@ -291,11 +291,11 @@ impl Diagnosis {
 
     /// Masters of servers in the capture that refuse the connections of clients.
     fn refusing_masters(&mut self) {
-        let masters = |server: &Box<Server>| {
+        let masters = |server: &Server| {
             let id = server.registers?;
             Some(Vec::from_iter(server.masters().map(move |master| (master.ip(), id))))
         };
-        let known = self.servers.values().filter_map(masters).flatten();
+        let known = self.servers.values().filter_map(|server| masters(server)).flatten();
         let known = BTreeSet::from_iter(known);
         let servers = self.servers.iter();
         let registering: Set<_> = servers

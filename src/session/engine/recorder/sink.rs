@@ -137,12 +137,15 @@ impl<F: FieldSink> Sink for Recorder<F> {
         detail: impl FnOnce() -> String,
     ) {
         if self.needs.cross_flow {
-            if at.is_none() {
-                self.unanswered(rule, fact.evidence(), &seen.mark);
-            }
-            let fact = fact.with(self.results.in_rounds(rule, fact.evidence()));
+            let evidence = fact.evidence();
+            let fact = fact.with(self.results.in_rounds(rule, evidence));
             self.results.round_broken(rule, at.is_none().then(|| fact.evidence()));
-            return self.cross_flow(fact, seen);
+            self.cross_flow(fact, seen);
+            // What another host answers is known before.
+            if at.is_none() {
+                self.unanswered(rule, evidence, &seen.mark);
+            }
+            return;
         }
         self.cross_flow(fact, seen);
         match at {
