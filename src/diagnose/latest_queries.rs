@@ -64,24 +64,30 @@ impl LatestQuery {
     }
 }
 
-/// The latest queries of clients.
+/// The latest queries of clients. Most sockets ask one server.
 #[derive(Default)]
 pub(super) struct LatestQueries {
-    /// By client and server.
-    queries: RecentMap<[SocketAddr; 2], LatestQuery>,
-    /// The server that each client asked last, of a host and of all hosts.
-    servers: RecentMap<(SocketAddr, Option<IpAddr>), SocketAddr>,
+    /// That of each client.
+    latest: RecentMap<SocketAddr, LatestQuery>,
+    /// That to each other server, by client and server.
+    before: RecentMap<[SocketAddr; 2], LatestQuery>,
+    /// The server of each host that a client asked last, before its latest query.
+    servers: RecentMap<(SocketAddr, IpAddr), SocketAddr>,
 }
 
 impl LatestQueries {
     /// A client asks. `most`: how many are kept.
     pub(super) fn asks(&mut self, client: SocketAddr, query: LatestQuery, most: usize) {
-        let server = query.server;
-        let latest = self.queries.get_or_insert_with([client, server], || query, most);
-        *latest = query.after(latest);
-        for host in [None, Some(server.ip())] {
-            self.servers.insert((client, host), server, most);
+        let latest = self.latest.get_or_insert_with(client, || query, most);
+        if latest.server == query.server {
+            *latest = query.after(latest);
+            return;
         }
+        let before = self.before.get_mut(&[client, query.server], most);
+        let query = before.map_or(query, |before| query.after(before));
+        let last = std::mem::replace(latest, query);
+        self.before.insert([client, last.server], last, most);
+        self.servers.insert((client, last.server.ip()), last.server, most);
     }
 
     /// A client's latest query to a server.
@@ -91,7 +97,11 @@ impl LatestQueries {
         client: SocketAddr,
         most: usize,
     ) -> Option<&mut LatestQuery> {
-        self.queries.get_mut(&[client, server], most)
+        let latest = self.latest.get_mut(&client, most)?;
+        if latest.server == server {
+            return Some(latest);
+        }
+        self.before.get_mut(&[client, server], most)
     }
 
     /// The server that a client asked last: of this host, if one is given.
@@ -101,6 +111,12 @@ impl LatestQueries {
         host: Option<IpAddr>,
         most: usize,
     ) -> Option<SocketAddr> {
-        self.servers.get_mut(&(client, host), most).copied()
+        let latest = self.latest.get_mut(&client, most)?.server;
+        match host {
+            Some(host) if host != latest.ip() => {
+                self.servers.get_mut(&(client, host), most).copied()
+            }
+            _ => Some(latest),
+        }
     }
 }

@@ -357,7 +357,9 @@ impl Diagnosis {
             }
             Event::Datagram(datagram) => {
                 self.translations.datagram(&datagram.headers);
-                self.identifications.datagram(&datagram.headers, self.remembered);
+                if self.hosts.contains_key(&datagram.headers.from.ip()) {
+                    self.identifications.datagram(&datagram.headers, self.remembered);
+                }
             }
             Event::Unanswered(_) | Event::File(_) => {}
         }
