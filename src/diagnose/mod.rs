@@ -33,6 +33,7 @@ mod pattern;
 mod position;
 mod queries;
 mod registration;
+mod repeated_answers;
 mod responding;
 mod server;
 mod signs;
@@ -72,6 +73,7 @@ use nat::Translations;
 use other_answers::UnreadDatagram;
 use position::CommonHosts;
 use registration::is_of_registration;
+use repeated_answers::RepeatedAnswers;
 use server::Server;
 use signs::rules_of;
 use sizes::Responded;
@@ -141,6 +143,7 @@ pub struct Diagnosis {
     /// The latest challenge that each server gave a client's host: it may come back from another port.
     given: RecentMap<(IpAddr, SocketAddr), i64>,
     responded: Responded,
+    repeated: RepeatedAnswers,
     /// The exchanges that have not ended.
     log: ExchangeLog,
     /// Hosts that ask servers.
@@ -242,6 +245,7 @@ impl Diagnosis {
             challenged: RecentMap::default(),
             given: RecentMap::default(),
             responded: Responded::default(),
+            repeated: RepeatedAnswers::default(),
             log: ExchangeLog::default(),
             clients: Map::default(),
             masters: Map::default(),

@@ -8,14 +8,12 @@ use dissectors::kit::{Item, Purpose, Time, causes, is_broadcast};
 
 use super::fact::{Failure, NOT_WHOLE};
 use super::latest_queries::LatestQuery;
+use super::repeated_answers::SOON;
 use super::server::Server;
 use super::signs::contradiction;
 use super::{Diagnosis, ServerPacket, ServerPacketKind};
 use crate::session::MessageEvent;
 use crate::summary::described;
-
-/// Nanoseconds within which copies of a response, and its parts, follow each other.
-const SOON: i64 = 500_000_000;
 
 /// The challenge in a message, unless it asks for one.
 fn number_of(event: &MessageEvent<'_>) -> Option<i64> {
@@ -117,6 +115,7 @@ impl Diagnosis {
             }
             return Some(from);
         }
+        self.repeated.answers(event, self.remembered);
         shown.push(Item::Readable);
         let taken = payload.time.since(reply.sent);
         server.takes(taken, timeout, kind, frame);
@@ -163,6 +162,11 @@ impl Diagnosis {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         if let Some(query) = self.latest_query(from, to) {
+            if let Some(times) = self.repeated.answers_again(event, query.time, self.remembered) {
+                let server = self.servers.get_mut(&from)?;
+                server.surplus.add(times, frame);
+                return Some(from);
+            }
             if event.message().purpose == Purpose::Response && self.is_orphan(event, query.time) {
                 return self.only_answers(event, shown);
             }

@@ -8,6 +8,7 @@ use dissectors::kit::{Cause, CauseKind, Item, causes};
 use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT, is_too_much};
 use super::pattern::PatternFailure;
+use super::repeated_answers;
 use super::server::{ChallengeLoops, ODD_NAMED, Odd, Server};
 use crate::session::Totals;
 use crate::summary::described;
@@ -58,6 +59,7 @@ impl Diagnosis {
             }
             Some(_) => {}
         }
+        repeated_answers::conclude(server);
     }
 
     /// Whether a server is silent that, as far as is known, answers nothing.

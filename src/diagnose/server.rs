@@ -11,6 +11,7 @@ use super::find_or_add::find_or_add;
 use super::pattern::{Pattern, PatternFailure};
 use super::position::{CapturePosition, CommonHosts, HopLimits, position};
 use super::registration::{Registration, is_of_registration};
+use super::repeated_answers::Surplus;
 use super::sizes::Sizes;
 use crate::session::{ExchangeCounts, Value};
 
@@ -72,6 +73,8 @@ pub(super) struct Server {
     /// Those that it owed an answer, and what the unanswered ones have in common.
     pub(super) pattern: Pattern,
     pub(super) unanswered: Option<PatternFailure>,
+    /// Its answers to requests that it has answered.
+    pub(super) surplus: Surplus,
     /// The numbers of players in its responses.
     pub(super) counts: Counts,
     /// The port of the game that it announces.

@@ -33,6 +33,7 @@ mod diagnose_masters;
 mod diagnose_named;
 mod diagnose_nat;
 mod diagnose_parties;
+mod diagnose_repeated;
 mod diagnose_seats;
 mod diagnose_silences;
 mod diagnose_sockets;

@@ -85,6 +85,17 @@ cause! {
 }
 
 cause! {
+    /// It answers one request many times.
+    pub ANSWERS_REPEATED "answers_repeated" {
+        no: [Answered],
+        says: "it answers one request up to {most} times",
+        details: "up to {most} responses to one request, {further} more than were asked for",
+        advice: "Something sends the responses again: look for a loop between proxies, relays or filters in front of the \
+                 server, and for other programs that answer in its place.",
+    }
+}
+
+cause! {
     /// It ignores requests with an appended challenge.
     pub APPENDED_CHALLENGE_IGNORED "appended_challenge_ignored" {
         no: [Answered],

@@ -50,6 +50,7 @@ pub const ALL: &[&Cause] = &[
     &answers::SILENT_PERIOD,
     &answers::RATE_LIMITED,
     &answers::ONE_CLIENT_UNANSWERED,
+    &answers::ANSWERS_REPEATED,
     &answers::APPENDED_CHALLENGE_IGNORED,
     &answers::CHALLENGE_FILTERED,
     &answers::OTHER_PROTOCOL,

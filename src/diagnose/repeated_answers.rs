@@ -1,0 +1,99 @@
+//! Servers that answer one request many times.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+
+use dissectors::kit::{Item, RecentMap, Time, causes};
+
+use super::fact::{Failure, is_too_much};
+use super::server::Server;
+use crate::session::MessageEvent;
+use crate::text::grouped;
+
+/// Nanoseconds within which copies of a response, and its parts, follow each other.
+pub(super) const SOON: i64 = 500_000_000;
+
+/// As many answers to one request as there may be by accident: a network, or a second request that is not in the capture,
+/// may double one.
+const DOUBLED: u64 = 2;
+
+/// Packets that are named.
+const NAMED: usize = 3;
+
+/// The latest responses of servers to clients, by sender, receiver and kind of response.
+#[derive(Default)]
+pub(super) struct RepeatedAnswers {
+    latest: RecentMap<([SocketAddr; 2], &'static str), Answers>,
+}
+
+/// The answers to one request.
+#[derive(Clone, Copy)]
+struct Answers {
+    times: u64,
+    /// When the latest one came.
+    latest: Time,
+}
+
+impl RepeatedAnswers {
+    /// A request is answered. `most`: how much is remembered.
+    pub(super) fn answers(&mut self, event: &MessageEvent<'_>, most: usize) {
+        let key = (event.ends(), event.message().name);
+        self.latest.insert(key, Answers { times: 1, latest: event.time() }, most);
+    }
+
+    /// A response comes for which no request waits. Returns how often the request before it was answered, if it is so
+    /// again: `since` is when that was sent, and its answers follow each other.
+    pub(super) fn answers_again(
+        &mut self,
+        event: &MessageEvent<'_>,
+        since: Time,
+        most: usize,
+    ) -> Option<u64> {
+        let key = (event.ends(), event.message().name);
+        let answers = self.latest.get_mut(&key, most)?;
+        if answers.latest < since || event.time().since(answers.latest) > SOON {
+            return None;
+        }
+        *answers = Answers { times: answers.times + 1, latest: event.time() };
+        Some(answers.times)
+    }
+}
+
+/// What a server sends beyond one answer to each request.
+#[derive(Debug, Default)]
+pub(super) struct Surplus {
+    /// Answers after the first one.
+    further: u64,
+    /// Those that are no accident.
+    many: u64,
+    /// The most answers to one request.
+    most: u64,
+    frames: Vec<u64>,
+}
+
+impl Surplus {
+    /// A request is answered again, so often in all.
+    pub(super) fn add(&mut self, times: u64, frame: u64) {
+        self.further += 1;
+        self.most = self.most.max(times);
+        if times > DOUBLED {
+            self.many += 1;
+            if self.frames.len() < NAMED {
+                self.frames.push(frame);
+            }
+        }
+    }
+}
+
+/// Whether a server answers requests so often that it is no accident.
+pub(super) fn conclude(server: &mut Server) {
+    let Surplus { further, many, most, ref frames } = server.surplus;
+    let answered = server.fact(Item::Answered);
+    if answered.failure(true).is_some() || !is_too_much(many, further + answered.good) {
+        return;
+    }
+    let values: [(_, &dyn Display); 2] = [("most", &grouped(most)), ("further", &grouped(further))];
+    let failure = |frame: &u64| Failure::with(&causes::answers::ANSWERS_REPEATED, *frame, &values);
+    let failures = frames.iter().map(failure).collect();
+    server.fact_mut(Item::Answered).fails_by(failures);
+}
