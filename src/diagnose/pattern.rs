@@ -15,7 +15,8 @@ use dissectors::kit::{Map, Time, causes};
 
 use self::divided::{Candidate, Divide, Divided};
 use self::paces::Paces;
-use self::periods::{Periods, in_words};
+use self::periods::Periods;
+pub(super) use self::periods::in_words;
 use self::share::{End, Share};
 use super::exchange_log::Exchange;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
@@ -250,10 +251,10 @@ impl Pattern {
     }
 
     /// ICMP errors answer what is unanswered.
-    fn refused(&self) -> Option<PatternFailure> {
+    pub(super) fn refused(&self) -> Option<PatternFailure> {
         let Refusals { count, first } = self.refusals.as_ref()?;
-        let span = self.periods.only_one();
-        let (when, all) = (span.map(in_words).unwrap_or_default(), grouped(self.all.asked));
+        let (span, when) = self.periods.longest().unzip();
+        let (when, all) = (when.unwrap_or_default(), grouped(self.all.asked));
         let text = format!("{} of {all} requests{when}: {}", grouped(*count), first.text);
         let failure = PatternFailure::new(Failure { text, ..first.clone() }, None);
         is_nearly_all(*count, self.all.missing()).then_some(PatternFailure { span, ..failure })

@@ -57,6 +57,8 @@ impl Diagnosis {
             Some(why) if answers && why == &causes::CHALLENGED_REQUEST_UNANSWERED => {
                 server.unanswered = server.pattern.failure().filter(|it| it.by.is_some());
             }
+            // Its port is closed since it answered.
+            Some(why) if answers && why.kind == CauseKind::Icmp => refused(server),
             Some(_) => {}
         }
         repeated_answers::conclude(server);
@@ -193,6 +195,14 @@ fn proves_nothing(server: &mut Server) {
             fact.fails_by(Vec::new());
             fact.doubt(Vec::new(), Failure::new(&causes::CAPTURE_DROPS, 0, text));
         }
+    }
+}
+
+/// ICMP errors answer what is unanswered.
+fn refused(server: &mut Server) {
+    if let Some(refused) = server.pattern.refused() {
+        server.fact_mut(Item::Answered).fails_by(vec![refused.failure.clone()]);
+        server.unanswered = Some(refused);
     }
 }
 

@@ -8,6 +8,7 @@ use dissectors::kit::{AddressRole, Cause, CauseKind, Item, Role, Time, Values, c
 
 use super::CapturePosition;
 use super::hosts::Broadcast;
+use super::pattern::in_words;
 use super::registration::is_of_registration;
 use crate::abuse::{Attack, AttackKind, Omitted};
 use crate::session::{ExchangeCounts, NamedTraffic};
@@ -210,12 +211,15 @@ impl ItemVerdict {
             true => Cow::Borrowed(&*self.text),
             false => cause.sentence(&self.values),
         };
+        // The time of a silence is in its sentence.
+        let when = self.span.filter(|_| cause.kind == CauseKind::Icmp);
+        let when = when.map_or(String::new(), |span| format!("{}, ", in_words(span)));
         let to_master = matches!(self.item, Item::Join | Item::Challenged | Item::Accepted);
         match self.verdict {
             Verdict::No if to_master && cause.kind == CauseKind::Icmp => {
                 format!("it cannot reach the master: {says}")
             }
-            Verdict::No => says.into_owned(),
+            Verdict::No => format!("{when}{says}"),
             _ => {
                 let subject = if self.item == Item::ListWhole { "" } else { "it " };
                 format!("whether {subject}{} is unknown: {says}", self.item.does())

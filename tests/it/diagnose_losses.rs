@@ -229,24 +229,55 @@ fn one_packet_of_a_registration_that_is_missing_is_no_fault() {
     );
 }
 
-/// Whether the port is closed in this exchange, of so many, and what is said of the server.
-fn closed(is_closed: impl Fn(u32) -> bool) -> Value {
+/// The script of exchanges in which the port is closed or not.
+fn closed_script(is_closed: impl Fn(u32) -> bool) -> String {
     let mut script = String::new();
     for nth in 0..40 {
         let (at, port) = (nth * 10, 40_000 + nth);
         let response = if is_closed(nth) { "icmp=3.3" } else { ANSWER };
         writeln!(script, "{at}.0 c:{port} > s  {INFO}\n{at}.1 s > c:{port}  {response}").unwrap();
     }
-    diagnosed(&format!("{script}end 430"), &A2S, &[]).1
+    format!("{script}end 430")
+}
+
+fn closed(is_closed: impl Fn(u32) -> bool) -> Value {
+    diagnosed(&closed_script(is_closed), &A2S, &[]).1
 }
 
 #[test]
 fn a_port_that_is_closed_for_a_while_is_closed_from_when_to_when() {
-    let report = closed(|nth| (10..16).contains(&nth));
-    let items = report["servers"][0]["items"].as_array().unwrap();
-    let answered = items.iter().find(|it| it["item"] == "seen.answered").unwrap();
-    assert_eq!(answered["cause"], "icmp_port_unreachable", "{report:#}");
-    assert!(answered["from"].is_string() && answered["to"].is_string(), "{answered:#}");
+    let said = |is_closed: &dyn Fn(u32) -> bool| {
+        let report = closed(is_closed);
+        let items = report["servers"][0]["items"].as_array().unwrap();
+        let answered = items.iter().find(|it| it["item"] == "seen.answered").unwrap();
+        assert_eq!(answered["cause"], "icmp_port_unreachable", "{report:#}");
+        ["from", "to", "text"].map(|key| answered[key].as_str().unwrap_or_default().to_owned())
+    };
+    let [from, to, text] = said(&|nth| (10..16).contains(&nth));
+    assert_eq!([&from[11..19], &to[11..19]], ["00:01:40", "00:02:30"]);
+    let counts = "34 of 40 requests answered; 6 of 40 requests";
+    assert_eq!(
+        text,
+        format!("{counts} from 00:01:40 to 00:02:30: 10.0.0.2 says: port unreachable")
+    );
+    // To the end, also if that is soon.
+    for first in [20, 37] {
+        let [from, to, _] = said(&|nth| nth >= first);
+        let minutes = first * 10 / 60;
+        let begun = format!("00:{minutes:02}:{:02}", first * 10 % 60);
+        assert_eq!([&from[11..19], &to[11..19]], [&*begun, "00:06:30"]);
+    }
+    // The longest of several.
+    let [from, to, text] = said(&|nth| (10..16).contains(&nth) || (25..28).contains(&nth));
+    assert_eq!([&from[11..19], &to[11..19]], ["00:01:40", "00:02:30"]);
+    assert!(text.contains(" from 00:01:40 to 00:02:30 and 1 time more: 10.0.0.2 says"), "{text}");
+    // Always.
+    let [from, to, _] = said(&|_| true);
+    assert_eq!([&*from, &*to], ["", ""]);
+    let (_project, file) = Project::of_script(&closed_script(|nth| nth >= 20), &A2S);
+    let run = gamewire(["diagnose", "--no-config", &file]);
+    let headline = r#"10.0.0.2:27015 (a2s, "A"): from 00:03:20 to 00:06:30, nothing listens on the port that is asked"#;
+    assert_eq!(run.out.lines().next(), Some(headline));
     // A server that starts within the capture answers since.
     let report = closed(|nth| nth < 6);
     assert_eq!(item(&report, "servers", "seen.answered"), "yes", "{report:#}");

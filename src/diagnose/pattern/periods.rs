@@ -82,15 +82,11 @@ impl Periods {
     ) -> Option<Candidate> {
         let mut periods = self.silences();
         periods.retain(|it| it.is_within || is_proven);
-        let [from, to] = periods.iter().max_by_key(|it| it.count)?.span;
+        let ([from, to], again) = longest(&periods)?;
         let count = periods.iter().map(|it| it.count).sum::<u64>();
         if 10 * count < 8 * all.missing() {
             return None;
         }
-        let again = match periods.len() as u64 - 1 {
-            0 => String::new(),
-            more => format!(" and {} more", counted(more, "time")),
-        };
         let values: [(_, &dyn Display); 4] = [
             ("missing", &grouped(count)),
             ("from", &second_of_day(from.0)),
@@ -108,10 +104,10 @@ impl Periods {
         self.silences().len() == 1
     }
 
-    /// From when to when that was.
-    pub(super) fn only_one(&self) -> Option<[Time; 2]> {
-        let [only] = &self.silences()[..] else { return None };
-        Some(only.span)
+    /// From when to when that was, in words, too: the time with the most requests, and how many more there are.
+    pub(super) fn longest(&self) -> Option<([Time; 2], String)> {
+        let (span, again) = longest(&self.silences())?;
+        Some((span, format!(" {}{again}", in_words(span))))
     }
 
     /// That was only until the first answer, as of a server that starts within the capture.
@@ -144,9 +140,19 @@ impl Periods {
     }
 }
 
-/// A span of time, as after what happens in it.
-pub(super) fn in_words([from, to]: [Time; 2]) -> String {
-    format!(" from {} to {}", second_of_day(from.0), second_of_day(to.0))
+/// The time with the most requests, and how many more there are.
+fn longest(silences: &[Silence]) -> Option<([Time; 2], String)> {
+    let longest = silences.iter().max_by_key(|it| it.count)?;
+    let again = match silences.len() as u64 - 1 {
+        0 => String::new(),
+        more => format!(" and {} more", counted(more, "time")),
+    };
+    Some((longest.span, again))
+}
+
+/// A span of time.
+pub(in crate::diagnose) fn in_words([from, to]: [Time; 2]) -> String {
+    format!("from {} to {}", second_of_day(from.0), second_of_day(to.0))
 }
 
 impl Span {
