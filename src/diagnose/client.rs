@@ -18,6 +18,7 @@ use super::signs::symptom;
 use super::unproven::{UnprovenFaults, is_unproven};
 use super::{is_clients_fault, is_error};
 use crate::session::{ExchangeCounts, MessageEvent};
+use crate::text::counted;
 
 /// Maximum number of kinds of requests, and of challenges that are kept of a client.
 const KINDS: usize = 8;
@@ -514,30 +515,43 @@ impl Client {
                 Some(_) if share.answered > 0 => self.items.good(Item::RightProtocol, frame),
                 _ => {}
             }
-            let others = pattern.all.answered.saturating_sub(pattern.of_client(own).answered);
-            let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
-            // What nobody gets is the server's matter.
-            let is_silent = is_silent && !pattern.misses_what_all_miss(own);
-            // Where it is what tells the unanswered requests of all, some answers are no excuse.
-            let is_singled_out = || {
-                let is_it = |by: (_, String)| by == ("client", own.to_string());
-                share.missing() * 10 > share.asked
-                    && match pattern.failure() {
-                        Some(found) => found.by.is_some_and(is_it),
-                        None => pattern.breaks_off_with(own),
-                    }
-            };
-            // What is owed nothing says nothing.
-            let excused = self.faults.toward(server).saturating_mul(2) >= share.missing();
-            if (is_silent || share.asked >= ENOUGH && is_singled_out())
-                && !excused
-                && answers.contains(&id)
-                && !is_lossy
-                && !is_attacked(&server)
-            {
-                let why = client_unanswered(own, share, frame);
-                self.items.fact(Item::GetsAnswers).fails_by(vec![why]);
+            let is_judged = answers.contains(&id) && !is_lossy && !is_attacked(&server);
+            if is_judged {
+                self.gets_answers(own, (server, share), pattern);
             }
+        }
+    }
+
+    /// Whether a server answers it as it does others.
+    fn gets_answers(
+        &mut self,
+        own: IpAddr,
+        (server, share): (SocketAddr, ExchangeCounts),
+        pattern: &Pattern,
+    ) {
+        // What is owed nothing says nothing.
+        if self.faults.toward(server).saturating_mul(2) >= share.missing() {
+            return;
+        }
+        let others = pattern.all.answered.saturating_sub(pattern.of_client(own).answered);
+        let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
+        // Where it is what tells the unanswered requests of all, some answers are no excuse.
+        let is_singled_out = || {
+            let is_it = |by: (_, String)| by == ("client", own.to_string());
+            share.asked >= ENOUGH
+                && share.missing() * 10 > share.asked
+                && match pattern.failure() {
+                    Some(found) => found.by.is_some_and(is_it),
+                    None => pattern.breaks_off_with(own),
+                }
+        };
+        let gets_answers = self.items.fact(Item::GetsAnswers);
+        if is_silent && let Some(why) = pattern.other_reason(own) {
+            let asked = counted(share.asked, "request");
+            let text = format!("none of {asked} to {server} is answered: {}", why.text);
+            gets_answers.open_by(Failure { text, ..why });
+        } else if is_silent || is_singled_out() {
+            gets_answers.fails_by(vec![client_unanswered(own, share, 0)]);
         }
     }
 }

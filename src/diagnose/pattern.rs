@@ -177,8 +177,30 @@ impl Pattern {
         self.kinds.iter().any(|it| it.name == kind && is_silent(&it.share.counts))
     }
 
+    /// Why a client gets no answer at all, if it is not who it is.
+    pub(super) fn other_reason(&self, client: IpAddr) -> Option<Failure> {
+        let share = self.clients.get(&client)?.share;
+        let mut others = self.clients.iter().filter(|(other, _)| **other != client);
+        let are_others_answered =
+            others.any(|(_, other)| share.is_answered_while_ends(&other.share));
+        // What nobody gets, or at a time when nobody gets anything, is the server's matter.
+        if self.misses_what_all_miss(client) || !are_others_answered {
+            let text = "others get none at that time, either";
+            let unanswered = || Failure::new(&causes::QUERIES_UNANSWERED, self.frame(), text);
+            let found = self.of_some_kinds();
+            let found = found.or_else(|| self.periods.silent(&self.all, true, self.frame()));
+            return Some(found.map_or_else(unanswered, |found| found.failure.failure));
+        }
+        let found = self.failure()?;
+        let is_other = match &found.by {
+            Some((by, _)) => !matches!(*by, "client" | "kind"),
+            None => found.failure.cause != &causes::answers::SOMETIMES_UNANSWERED,
+        };
+        is_other.then_some(found.failure)
+    }
+
     /// Whether all that a client misses is of kinds that nobody gets, though others ask for them, too.
-    pub(super) fn misses_what_all_miss(&self, client: IpAddr) -> bool {
+    fn misses_what_all_miss(&self, client: IpAddr) -> bool {
         let missing = self.clients.get(&client).map_or(0, |client| client.missing);
         let nobody_gets = |kind: &Kind| kind.client.is_none() && is_silent(&kind.share.counts);
         let kinds = (0..KINDS).filter(|place| missing >> place & 1 == 1);

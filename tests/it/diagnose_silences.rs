@@ -150,3 +150,36 @@ fn what_explains_more_is_named() {
     });
     assert_eq!(answered(&report).0, "no rate_limited", "{report:#}");
 }
+
+/// Where something else explains that a client gets no answer, that stands alone: it is not banned.
+#[test]
+fn who_is_not_answered_for_another_reason_is_not_banned() {
+    // Of one client, each request has a number appended.
+    let appended = [&*format!("{INFO} FFFFFFFF"), ANSWER];
+    let report = of_times(12, 10, |_, at| {
+        info(&format!("{at}.0"), "c", true) + &asked(&format!("{at}.3"), "d", appended, false)
+    });
+    assert_eq!(answered(&report).0, "no appended_challenge_ignored");
+    assert_eq!(of_client(&report, "10.0.1.1"), "unknown appended_challenge_ignored");
+    // The first two of each round are answered, whoever asks.
+    let report = of_times(12, 10, |_, at| {
+        let clients = ["c", "d", "e", "c1"];
+        let ask = |nth: usize| info(&format!("{at}.{nth}"), clients[nth], nth < 2);
+        (0..4).map(ask).collect()
+    });
+    assert_eq!(answered(&report).0, "no rate_limited");
+    assert_eq!(of_client(&report, "10.0.2.1"), "unknown rate_limited", "{report:#}");
+    // It asks only after the server has stopped.
+    let report = of_times(24, 10, |nth, at| {
+        let late = info(&format!("{at}.3"), "d", false);
+        info(&format!("{at}.0"), "c", nth < 20) + if nth > 20 { &late } else { "" }
+    });
+    assert_eq!(answered(&report).0, "no silent_period");
+    assert_eq!(of_client(&report, "10.0.1.1"), "unknown silent_period");
+    // Its requests are as those of others, at the same time.
+    let report = of_times(12, 10, |_, at| {
+        info(&format!("{at}.0"), "c", true) + &info(&format!("{at}.3"), "d", false)
+    });
+    assert_eq!(answered(&report).0, "no one_client_unanswered");
+    assert_eq!(of_client(&report, "10.0.1.1"), "no one_client_unanswered");
+}

@@ -8,8 +8,8 @@ use crate::session::ExchangeCounts;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
     pub(super) counts: ExchangeCounts,
-    /// When the latest answered one began.
-    answered: Option<Time>,
+    /// When the first and the latest answered one began.
+    answered: Option<[Time; 2]>,
     /// The unanswered ones since then.
     pub(super) end: End,
 }
@@ -28,11 +28,12 @@ impl Share {
         self.counts.add_one(is_answered);
         let End { count, span: [first, last] } = &mut self.end;
         if is_answered {
-            self.answered = self.answered.max(Some(time));
+            let [earliest, latest] = self.answered.unwrap_or([time; 2]);
+            self.answered = Some([earliest.min(time), latest.max(time)]);
             if time >= *first {
                 *count = 0;
             }
-        } else if self.answered.is_none_or(|answered| answered < time) {
+        } else if self.answered.is_none_or(|[_, latest]| latest < time) {
             [*first, *last] = match count {
                 0 => [time; 2],
                 _ => [time.min(*first), time.max(*last)],
@@ -46,8 +47,19 @@ impl Share {
     pub(super) fn ended<'s>(&self, mut others: impl Iterator<Item = &'s Share>) -> Option<End> {
         let [first, last] = self.end.span;
         let middle = Time(first.0 + last.since(first) / 2);
-        let goes_on = |other: &Share| other.answered.is_some_and(|answered| answered >= middle);
+        let goes_on =
+            |other: &Share| other.latest_answered().is_some_and(|answered| answered >= middle);
         let is_end = self.end.count > 0 && self.answered.is_some() && others.any(goes_on);
         is_end.then_some(self.end)
+    }
+
+    fn latest_answered(&self) -> Option<Time> {
+        self.answered.map(|[_, latest]| latest)
+    }
+
+    /// Whether another one is answered while those at its end are not.
+    pub(super) fn is_answered_while_ends(&self, other: &Share) -> bool {
+        let [first, last] = self.end.span;
+        other.answered.is_some_and(|[since, until]| since <= last && first <= until)
     }
 }

@@ -36,6 +36,7 @@ cause! {
     /// It never answers one kind of request, and answers others.
     pub ONLY_SOME_KINDS "only_some_kinds_answered" {
         no: [Answered],
+        unknown: [GetsAnswers],
         says: "it never answers {kind}, but other requests",
         details: "0 of {asked} {kind}; it answers other requests",
         advice: "Something drops these requests or their responses: check the server's settings and plugins, and \
@@ -47,6 +48,7 @@ cause! {
     /// It leaves a share of the requests unanswered.
     pub SOMETIMES_UNANSWERED "sometimes_unanswered" {
         no: [Answered],
+        unknown: [GetsAnswers],
         says: "it answers only {answered} of {asked} requests",
         details: "{missing} of {asked} requests stay unanswered{pattern}",
         advice: "Packets are lost on the way, or the server is too busy to answer: compare a capture at the server with one \
@@ -58,6 +60,7 @@ cause! {
     /// It answers nothing for a while.
     pub SILENT_PERIOD "silent_period" {
         no: [Answered],
+        unknown: [GetsAnswers],
         says: "it answers nothing from {from} to {to}{again}",
         details: "{missing} requests stay unanswered from {from} to {to}{again}; at other times, it answers",
         advice: "The server did not run, changed its map, or was too busy in that time: look into its log.",
@@ -68,6 +71,7 @@ cause! {
     /// It answers requests only if they come slowly.
     pub RATE_LIMITED "rate_limited" {
         no: [Answered],
+        unknown: [GetsAnswers],
         says: "it does not answer requests {when}",
         details: "{missing} of {fast} requests {when} stay unanswered, {slow_missing} of {slow} others",
         advice: "A limit drops them, in the server or in front of it: ask less often, or raise the limit.",
@@ -77,7 +81,7 @@ cause! {
 cause! {
     /// It never answers one client, and answers others.
     pub ONE_CLIENT_UNANSWERED "one_client_unanswered" {
-        no: [Answered],
+        no: [Answered, GetsAnswers],
         says: "requests of {client} stay unanswered, those of other clients do not",
         details: "{answered} of {asked} requests of {client} answered; other clients get their responses",
         advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost.",
@@ -99,6 +103,7 @@ cause! {
     /// It ignores requests with an appended challenge.
     pub APPENDED_CHALLENGE_IGNORED "appended_challenge_ignored" {
         no: [Answered],
+        unknown: [GetsAnswers],
         says: "it does not answer requests with {appendix} appended, and answers plain ones",
         details: "0 of {asked} requests with {appendix} appended; {answered} of {plain} plain ones",
         advice: "Ask without a challenge first: a filter in front may know only the plain request.",

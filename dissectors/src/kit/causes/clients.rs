@@ -92,13 +92,3 @@ cause! {
         advice: "Choose the other protocol in the program that asks.",
     }
 }
-
-cause! {
-    /// Its requests to this server stay unanswered, and others get answers there.
-    pub GETS_NO_ANSWERS "gets_no_answers" {
-        no: [GetsAnswers],
-        says: "{server} does not answer it, but others",
-        details: "0 of {asked} requests to {server}, which answers others",
-        advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost.",
-    }
-}

@@ -80,7 +80,6 @@ pub const ALL: &[&Cause] = &[
     &clients::CHALLENGE_ZERO_SENT,
     &clients::SESSION_CHANGED,
     &clients::WRONG_PROTOCOL,
-    &clients::GETS_NO_ANSWERS,
     &masters::REGISTERS_THROUGH_STEAM,
     &masters::MASTER_SILENT,
     &masters::LIST_UNANSWERED,
@@ -298,6 +297,7 @@ cause! {
     /// It responds to no request.
     pub QUERIES_UNANSWERED "queries_unanswered" {
         no: [Answered],
+        unknown: [GetsAnswers],
         kind: Silence,
         says: "clients ask it, and it does not respond",
         advice: "Check that the server runs, that it listens on this address and port, and that the firewall \
@@ -320,6 +320,7 @@ cause! {
     /// An ICMP error: the port is closed.
     pub ICMP_PORT "icmp_port_unreachable" {
         no: [Answered, Challenged, Reached, Accepted, ListWhole, ProbeBack],
+        unknown: [GetsAnswers],
         kind: Icmp,
         says: "nothing listens on the port that is asked",
         advice: "The port is closed: start the program that should listen there, or correct the port.",
@@ -330,6 +331,7 @@ cause! {
     /// An ICMP error: the host cannot be reached.
     pub ICMP_HOST "icmp_host_unreachable" {
         no: [Answered, Challenged, Reached, Accepted, ListWhole],
+        unknown: [GetsAnswers],
         kind: Icmp,
         says: "there is no route to the host",
         advice: "A router has no route: check the address, and that the host is up.",
@@ -340,6 +342,7 @@ cause! {
     /// An ICMP error: a firewall rejects the packet.
     pub ICMP_PROHIBITED "icmp_admin_prohibited" {
         no: [Answered, Challenged, Reached, Accepted, ListWhole],
+        unknown: [GetsAnswers],
         kind: Icmp,
         says: "a firewall refuses the requests",
         advice: "Open the port in the firewall that sent the error.",
