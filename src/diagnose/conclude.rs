@@ -83,7 +83,7 @@ impl Diagnosis {
                 fact.fails_by(Vec::new());
             }
         }
-        self.sign((server, master), &symptom, sign);
+        self.sign((server, joins.map(|_| party)), &symptom, sign);
     }
 
     /// Whether a response from elsewhere is in place of one of the server that was asked, and not one to a request that

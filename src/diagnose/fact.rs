@@ -153,9 +153,7 @@ impl Fact {
     /// The same.
     pub(super) fn fails(&mut self, failure: Failure) {
         if failure.frame > 0 && failure.frame < self.last {
-            self.mended += 1;
-            self.latest_mended = Some(Box::new(failure));
-            return;
+            return self.fails_for_nothing(failure);
         }
         // A missing response after an ICMP error adds nothing to it.
         let is_silence = |it: &Failure| it.cause.kind == CauseKind::Silence;
@@ -164,6 +162,17 @@ impl Fact {
         }
         self.run += 1;
         keep_latest(&mut self.bad, KEPT, failure);
+    }
+
+    /// The same, which does not count, because it is met otherwise.
+    pub(super) fn fails_for_nothing(&mut self, failure: Failure) {
+        self.mended += 1;
+        self.latest_mended = Some(Box::new(failure));
+    }
+
+    /// The latest failure that does not count.
+    pub(super) fn latest_mended(&self) -> Option<&Failure> {
+        self.latest_mended.as_deref()
     }
 
     /// The same, as the end of the capture shows: what met it since then counts for nothing.

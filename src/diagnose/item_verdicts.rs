@@ -231,7 +231,7 @@ impl ServerState<'_> {
             Item::Whole if server.packets > 1 => {
                 format!("up to {} a response", counted(server.packets as u64, "packet"))
             }
-            _ if is_of_registration(item) => excepted(registration.fact(item)),
+            _ if is_of_registration(item) => excepted_at(registration, item),
             _ => excepted(server.fact(item)),
         }
     }
@@ -252,5 +252,16 @@ fn excepted(fact: &Fact) -> String {
     match fact.mended {
         0 => String::new(),
         mended => format!("except {}", counted(mended, "time")),
+    }
+}
+
+/// The same of a registration: of several ports of a master, at which.
+fn excepted_at(registration: &Registration, item: Item) -> String {
+    let fact = registration.fact(item);
+    let latest = fact.latest_mended().filter(|_| registration.has_several_ports());
+    match (latest, fact.mended) {
+        (Some(latest), 1) => format!("except that {}", latest.text),
+        (Some(latest), _) => format!("{}: {}", excepted(fact), latest.text),
+        (None, _) => excepted(fact),
     }
 }

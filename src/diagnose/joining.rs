@@ -43,11 +43,14 @@ impl Diagnosis {
         if let Some(registration) = server.with(payload.to.ip()) {
             registration.joins_at(time, timeout);
             // There was no response to the previous challenge.
-            if let Some((challenge, _)) = registration.challenged.take()
+            let port = payload.to.port();
+            let challenged = registration.at(port).and_then(|it| it.challenged.take());
+            if let Some((challenge, _)) = challenged
                 && !is_silence_judged
             {
                 let cause = &causes::CHALLENGE_UNANSWERED;
-                registration.fact_mut(Item::Echo).bad(cause, challenge, "it joins anew instead");
+                let why = Failure::new(cause, challenge, "it joins anew instead");
+                registration.fails_at(port, Item::Echo, why);
             }
         }
         shown.extend([Item::Join, Item::Stays]);
@@ -81,8 +84,10 @@ impl Diagnosis {
         }
         // A client may challenge a server, too, to check whether it is genuine.
         let server = self.servers.get_mut(&address).filter(|server| server.has_joined())?;
-        if let Some(registration) = server.with(payload.from.ip()) {
-            registration.challenged = Some((payload.frame, payload.time));
+        let registration = server.with(payload.from.ip());
+        if let Some(port) = registration.and_then(|it| it.at(payload.from.port())) {
+            port.challenged = Some((payload.frame, payload.time));
+            port.challenges = true;
         }
         shown.push(Item::Challenged);
         Some(address)
@@ -164,7 +169,12 @@ impl Diagnosis {
         }
         let master = payload.to.ip();
         if let Some(it) = server.with(master) {
-            let is_asked = it.challenged.take().is_some() || it.fact(Item::Challenged).good > 0;
+            let port = it.at(payload.to.port());
+            let challenged = port.and_then(|port| {
+                port.is_answered = true;
+                port.challenged.take()
+            });
+            let is_asked = challenged.is_some() || it.fact(Item::Challenged).good > 0;
             // It answers a challenge that the recorder missed, as it did others before.
             if is_asked
                 && it.joins.is_some()

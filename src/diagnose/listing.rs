@@ -69,7 +69,7 @@ impl Diagnosis {
             }
             rechallenged(server, registration);
             unseen_challenge(registration);
-            self.unanswered_challenge(server, registration, read);
+            self.unanswered_challenges(server, registration, read);
             self.ignored_by_master(server, registration, read);
             let place = Place { address, masters: &masters };
             self.listing(server, registration, &place);
@@ -119,27 +119,32 @@ impl Diagnosis {
         }
     }
 
-    /// The latest challenge of a master may still wait for its answer.
-    fn unanswered_challenge(
+    /// The latest challenge of a master, at each of its ports, may still wait for its answer.
+    fn unanswered_challenges(
         &self,
         server: &Server,
         registration: &mut Registration,
         read: &Totals,
     ) {
-        let Some((frame, time)) = registration.challenged.take() else { return };
+        let waiting = registration.ports.iter_mut();
+        let waiting = waiting.filter_map(|it| Some((it.port, it.challenged.take()?)));
+        let waiting = Vec::from_iter(waiting);
         if has_rule_about_silence(server) {
             return;
         }
-        let end = read.end();
-        let fact = registration.fact_mut(Item::Echo);
-        if end.since(time) < self.ledger_settings.answer_timeout && !self.complete {
-            let text = "the capture ends before an answer is due";
-            fact.open(&causes::CAPTURE_TOO_SHORT, frame, text);
-        } else if self.is_lossy(read) {
-            fact.open(&causes::CAPTURE_DROPS, frame, "no answer is in the capture");
-        } else if fact.run == 0 {
-            let text = "the master's challenge gets no response";
-            fact.bad(&causes::CHALLENGE_UNANSWERED, frame, text);
+        for (port, (frame, time)) in waiting {
+            let since = read.end().since(time);
+            let fact = registration.fact_mut(Item::Echo);
+            if since < self.ledger_settings.answer_timeout && !self.complete {
+                let text = "the capture ends before an answer is due";
+                fact.open(&causes::CAPTURE_TOO_SHORT, frame, text);
+            } else if self.is_lossy(read) {
+                fact.open(&causes::CAPTURE_DROPS, frame, "no answer is in the capture");
+            } else if fact.run == 0 {
+                let text = "the master's challenge gets no response";
+                let why = Failure::new(&causes::CHALLENGE_UNANSWERED, frame, text);
+                registration.fails_at(port, Item::Echo, why);
+            }
         }
     }
 

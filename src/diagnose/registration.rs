@@ -4,7 +4,11 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{Item, ItemGroup, Time};
 
-use super::fact::Fact;
+use super::fact::{Fact, Failure};
+use super::find_or_add::find_or_add;
+
+/// Maximum number of ports of a master that are told apart.
+const PORTS: usize = 4;
 
 /// The first condition of registration.
 const FIRST: usize = Item::Join as usize;
@@ -31,8 +35,31 @@ pub(super) struct Registration {
     pub(super) unchallenged: u64,
     /// Challenges though the server has answered: the latest, and their number.
     pub(super) rechallenged: Option<(u64, u64)>,
+    /// The master's ports.
+    pub(super) ports: Vec<MasterPort>,
+}
+
+/// One of the ports of a master.
+#[derive(Debug, Default)]
+pub(super) struct MasterPort {
+    pub(super) port: u16,
     /// A challenge that is not answered yet.
     pub(super) challenged: Option<(u64, Time)>,
+    /// The master has challenged the server from it.
+    pub(super) challenges: bool,
+    /// The server has answered a challenge there.
+    pub(super) is_answered: bool,
+}
+
+impl MasterPort {
+    /// Whether the condition was met there.
+    fn meets(&self, item: Item) -> bool {
+        match item {
+            Item::Challenged => self.challenges,
+            Item::Echo => self.is_answered,
+            _ => false,
+        }
+    }
 }
 
 /// Whether a condition is one of a registration: of a server and a master, not of the server alone.
@@ -58,6 +85,30 @@ impl Registration {
     /// The condition is met, as this packet shows.
     pub(super) fn good(&mut self, item: Item, frame: u64) {
         self.fact_mut(item).good(frame);
+    }
+
+    /// What is known of a port of the master.
+    pub(super) fn at(&mut self, port: u16) -> Option<&mut MasterPort> {
+        let new = || MasterPort { port, ..MasterPort::default() };
+        find_or_add(&mut self.ports, PORTS, |known| known.port == port, new)
+    }
+
+    /// Whether the server addresses several ports of the master.
+    pub(super) fn has_several_ports(&self) -> bool {
+        self.ports.len() > 1
+    }
+
+    /// A condition is not met at a port of the master. Where it never is met there, but at another port, the master
+    /// knows the server all the same.
+    pub(super) fn fails_at(&mut self, port: u16, item: Item, mut why: Failure) {
+        let (here, others): (Vec<_>, Vec<_>) = self.ports.iter().partition(|it| it.port == port);
+        let is_met_elsewhere = others.iter().any(|it| it.meets(item));
+        if is_met_elsewhere && !here.iter().any(|it| it.meets(item)) {
+            why.text += &format!(", at port {port}");
+            self.fact_mut(item).fails_for_nothing(why);
+        } else {
+            self.fact_mut(item).fails(why);
+        }
     }
 
     /// The server joins, or sends a heartbeat. `timeout`: how long it may wait for an answer, in nanoseconds.

@@ -1,6 +1,6 @@
 //! What findings and ICMP errors show about servers.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
@@ -10,6 +10,7 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET005, NET014};
 
 use super::fact::Failure;
+use super::registration::is_of_registration;
 use super::server::Server;
 use super::{Diagnosis, ServerPacket, ServerPacketKind, is_clients_fault, masters};
 use crate::check::ReportedFinding;
@@ -131,20 +132,20 @@ impl Diagnosis {
                 speaks.or_else(probed)?
             }
         };
-        let ends = context.flow.ends.map(|end| end.ip());
-        let master = ends.into_iter().find(|end| *end != address.ip());
+        let master = context.flow.ends.into_iter().find(|end| end.ip() != address.ip());
         self.sign((address, master), symptom, &sign);
         (is_about_message && sign.verdict != Ruled::Note).then_some(symptom.item)
     }
 
-    /// A finding shows something about a server, and a master, if one is known.
+    /// A finding shows something about a server, and the master or client at the other end, if that is known.
     pub(super) fn sign(
         &mut self,
-        (address, master): (SocketAddr, Option<IpAddr>),
+        (address, other): (SocketAddr, Option<SocketAddr>),
         symptom: &Symptom,
         sign: &FindingSign<'_>,
     ) {
         let sent = self.sent.get_mut(&sign.frame, self.remembered).map(|sent| sent.what);
+        let master = other.map(|other| other.ip());
         let Some(server) = self.servers.get_mut(&address) else { return };
         let (frame, words) = (sign.frame, sign.words);
         match sign.verdict {
@@ -182,7 +183,11 @@ impl Diagnosis {
                     _ => None,
                 };
                 let why = Failure::new(symptom.cause, frame, words);
-                server.fails((kind, master), symptom.item, &why);
+                let port = other.filter(|_| is_of_registration(symptom.item));
+                match port.and_then(|end| Some((end.port(), server.with(end.ip())?))) {
+                    Some((port, registration)) => registration.fails_at(port, symptom.item, why),
+                    None => server.fails((kind, master), symptom.item, &why),
+                }
                 master.into_iter().for_each(|client| server.fails_toward(client, symptom.item));
                 if let Some(ServerPacketKind::Part { request }) = sent {
                     server.in_part += u64::from(symptom.item == Item::Whole);

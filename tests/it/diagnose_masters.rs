@@ -615,3 +615,75 @@ fn a_check_of_a_player_that_is_not_answered_ends_no_registration() {
     assert_eq!(accepted(&asked(0, 40_001, register, "")), "no registration_unanswered");
     assert!(accepted("").starts_with("unknown"));
 }
+
+/// The ports of a master are one party: what it does not do at one of them does not count, whichever comes first.
+#[test]
+fn a_master_with_several_ports_is_one() {
+    // The challenge of a Valve master at one of two ports, and the answer to that.
+    let said = |ports: [u32; 2], answers: &dyn Fn(u32) -> [bool; 2], name: &str| {
+        let mut script = String::new();
+        for (round, (place, port)) in
+            (0..4).flat_map(|round| (0..).zip(ports).map(move |it| (round, it)))
+        {
+            let (at, number) = (round * 300 + place, 1000 + 10 * round + place);
+            let [is_challenged, is_answered] = answers(port);
+            script += &format!("{at}.0 s:27015 > m:{port}  71\n");
+            if is_challenged {
+                script += &format!("{at}.1 m:{port} > s:27015  FFFFFFFF 730A le32:{number}\n");
+            }
+            if is_challenged && is_answered {
+                let info = VALVE_INFO.replace("NUMBER", &number.to_string());
+                script += &format!("{at}.2 s:27015 > m:{port}  30 0A '{info}' 0A\n");
+            }
+        }
+        let report = diagnosed(&format!("{script}end 1300"), 27010);
+        let text = said_of(&report, name);
+        (item(&report, name, "10.0.0.9"), text)
+    };
+    for ports in [[27010, 27011], [27011, 27010]] {
+        let silent = said(ports, &|port| [port == 27010, true], "reg.challenged");
+        let text = "except that none of 4 requests was answered, at port 27011";
+        assert_eq!(silent, ("yes".to_owned(), text.to_owned()));
+        let ignored = said(ports, &|port| [true, port == 27010], "reg.echo");
+        assert_eq!(ignored.0, "yes", "{ports:?}");
+        assert!(ignored.1.starts_with("except 4 times: "), "{ignored:?}");
+        assert!(ignored.1.ends_with(", at port 27011"), "{ignored:?}");
+        let all = said(ports, &|_| [true, true], "reg.echo");
+        assert_eq!(all, ("yes".to_owned(), String::new()));
+        let none = said(ports, &|_| [true, false], "reg.echo");
+        assert_eq!(none.0, "no challenge_unanswered");
+    }
+    // A text master goes on to challenge it at the port where no validate comes.
+    let report = diagnosed(
+        &(0..5)
+            .map(|round| {
+                let at = round * 60;
+                let beat = |port: u32, at: String| {
+                    format!(
+                        "{at} s:7778 > m:{port}  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\'\n"
+                    )
+                };
+                let validated = if round == 0 { validated("m", at) } else { String::new() };
+                let secure = "'\\\\basic\\\\\\\\secure\\\\XDWAOR'";
+                beat(27900, format!("{at}.00"))
+                    + &validated
+                    + &beat(27901, format!("{at}.50"))
+                    + &format!("{at}.60 m:27901 > s:7778  {secure}\n")
+            })
+            .chain(["end 400".to_owned()])
+            .collect::<String>(),
+        7778,
+    );
+    assert_eq!(item(&report, "reg.echo", "10.0.0.9"), "yes");
+    let text = "except 5 times: no validate came to the challenge, at port 27901";
+    assert_eq!(said_of(&report, "reg.echo"), text);
+}
+
+const VALVE_INFO: &str = r"\\protocol\\47\\challenge\\NUMBER\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike";
+
+/// The text of an item of the first server.
+fn said_of(report: &Value, name: &str) -> String {
+    let items = report["servers"][0]["items"].as_array().unwrap();
+    let item = items.iter().find(|it| it["item"] == name).unwrap();
+    item["text"].as_str().unwrap_or_default().to_owned()
+}
