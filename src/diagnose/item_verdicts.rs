@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{Item, Values, causes};
 
 use super::CapturePosition;
-use super::fact::Fact;
+use super::fact::{Fact, NO_ACCIDENT};
 use super::registration::{Registration, is_of_registration};
 use super::server::{CLIENTS, Server};
 use super::verdict::{BUT, ItemVerdict, Verdict, is_suspicion};
@@ -21,6 +21,8 @@ pub(super) struct ServerState<'s> {
     pub(super) position: CapturePosition,
     /// The capture has packets of the party that should respond.
     pub(super) is_heard: bool,
+    /// Packets of others to the server's host are in the capture.
+    pub(super) hears_others: bool,
     /// The recording lost packets.
     pub(super) is_lossy: bool,
     /// Something of the capture did not fit into memory.
@@ -120,6 +122,9 @@ impl ServerState<'_> {
                 let is_awaited = is_about_silence && is_awaited(item);
                 let cause = match open.cause {
                     _ if self.is_lossy => &causes::CAPTURE_DROPS,
+                    _ if is_awaited && self.is_master_silent(item) => {
+                        &causes::masters::MASTER_SILENT
+                    }
                     _ if is_awaited && !self.is_heard && !self.hears_masters(item) => {
                         &causes::CAPTURE_ONE_SIDED
                     }
@@ -127,6 +132,9 @@ impl ServerState<'_> {
                 };
                 let is_silent = is_about_silence && cause == open.cause && item == Item::Answered;
                 let more = match is_silent {
+                    _ if cause == &causes::masters::MASTER_SILENT => {
+                        "; nothing comes from this master, and others answer the server's host"
+                    }
                     _ if cause == &causes::CAPTURE_ONE_SIDED && self.server.orphans == 0 => {
                         "; nothing of this host is in the capture"
                     }
@@ -164,6 +172,13 @@ impl ServerState<'_> {
             _ if self.is_cut => "not in what fits into memory".to_owned(),
             _ => "not in this capture".to_owned(),
         }
+    }
+
+    /// Whether nothing comes from the master, however often the server joins, while the capture has what comes to the
+    /// server from others.
+    fn is_master_silent(&self, item: Item) -> bool {
+        let is_often = self.registration.joined() >= NO_ACCIDENT;
+        is_of_registration(item) && is_often && !self.is_heard && self.hears_others
     }
 
     /// Whether packets of some master to the server are in the capture, so that of a registration it has both directions.

@@ -166,12 +166,14 @@ impl Diagnosis {
         let (registering, own): (Vec<_>, Vec<_>) = shown.partition(|it| is_of_registration(*it));
         let is_lossy = self.is_lossy(read);
         let is_cut = !self.left_out.is_empty() || self.lists.is_cut;
+        let hears_others = self.receivers.contains(&address.ip());
         let state = |registration, is_heard| ServerState {
             server: &server,
             registration,
             address,
             position,
             is_heard,
+            hears_others,
             is_lossy,
             is_cut,
         };

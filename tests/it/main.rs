@@ -29,6 +29,7 @@ mod diagnose_answers;
 mod diagnose_challenges;
 mod diagnose_heartbeats;
 mod diagnose_losses;
+mod diagnose_master_ports;
 mod diagnose_masters;
 mod diagnose_named;
 mod diagnose_nat;

@@ -6,12 +6,12 @@ cause! {
     /// No packet of a master is in the capture.
     pub MASTER_SILENT "master_silent" {
         no: [Reached],
-        unknown: [Reached],
+        unknown: [Reached, Challenged, Accepted],
         kind: Silence,
         says: "nothing comes from the master",
         details: "{times} requests, and no packet of it",
         advice: "The master is down, its address has changed, or a firewall drops its packets: try another one.",
-        lacks: "Record longer, and more than one client.",
+        lacks: "Record longer, and more of its clients or servers; if the capture is complete, --complete makes silence a fault.",
     }
 }
 

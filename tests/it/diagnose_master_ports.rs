@@ -1,0 +1,129 @@
+//! `gamewire diagnose`: masters that are silent, or have several ports.
+
+use crate::support::diagnosis::{diagnosed as diagnosed_by, verdict_of};
+use captures::exchange::Setting;
+use serde_json::Value;
+
+/// The diagnosis of a script's capture.
+fn diagnosed(script: &str, port: u16) -> Value {
+    diagnosed_by(script, &Setting::udp(port), &[]).1
+}
+
+/// The verdict and the cause of an item of the only server, with this master.
+fn item(report: &Value, name: &str, master: &str) -> String {
+    let items = report["servers"][0]["items"].as_array().unwrap();
+    let is_other = |item: &&Value| !item["master"].as_str().unwrap_or(master).starts_with(master);
+    let own = items.iter().filter(|item| !is_other(item)).cloned().collect();
+    let server = serde_json::json!({ "items": Value::Array(own) });
+    verdict_of(&server, name).join(" ").trim_end().to_owned()
+}
+
+/// The challenge of a text master and its answer, in this second.
+fn validated(master: &str, at: u32) -> String {
+    format!(
+        "{at}.02 {master}:27900 > s:7778  '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
+         {at}.03 s:7778 > {master}:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n"
+    )
+}
+
+/// The ports of a master are one party: what it does not do at one of them does not count, whichever comes first.
+#[test]
+fn a_master_with_several_ports_is_one() {
+    // The challenge of a Valve master at one of two ports, and the answer to that.
+    let said = |ports: [u32; 2], answers: &dyn Fn(u32) -> [bool; 2], name: &str| {
+        let mut script = String::new();
+        for (round, (place, port)) in
+            (0..4).flat_map(|round| (0..).zip(ports).map(move |it| (round, it)))
+        {
+            let (at, number) = (round * 300 + place, 1000 + 10 * round + place);
+            let [is_challenged, is_answered] = answers(port);
+            script += &format!("{at}.0 s:27015 > m:{port}  71\n");
+            if is_challenged {
+                script += &format!("{at}.1 m:{port} > s:27015  FFFFFFFF 730A le32:{number}\n");
+            }
+            if is_challenged && is_answered {
+                let info = VALVE_INFO.replace("NUMBER", &number.to_string());
+                script += &format!("{at}.2 s:27015 > m:{port}  30 0A '{info}' 0A\n");
+            }
+        }
+        let report = diagnosed(&format!("{script}end 1300"), 27010);
+        let text = said_of(&report, name);
+        (item(&report, name, "10.0.0.9"), text)
+    };
+    for ports in [[27010, 27011], [27011, 27010]] {
+        let silent = said(ports, &|port| [port == 27010, true], "reg.challenged");
+        let text = "except that none of 4 requests was answered, at port 27011";
+        assert_eq!(silent, ("yes".to_owned(), text.to_owned()));
+        let ignored = said(ports, &|port| [true, port == 27010], "reg.echo");
+        assert_eq!(ignored.0, "yes", "{ports:?}");
+        assert!(ignored.1.starts_with("except 4 times: "), "{ignored:?}");
+        assert!(ignored.1.ends_with(", at port 27011"), "{ignored:?}");
+        let all = said(ports, &|_| [true, true], "reg.echo");
+        assert_eq!(all, ("yes".to_owned(), String::new()));
+        let none = said(ports, &|_| [true, false], "reg.echo");
+        assert_eq!(none.0, "no challenge_unanswered");
+    }
+    // A text master goes on to challenge it at the port where no validate comes.
+    let report = diagnosed(
+        &(0..5)
+            .map(|round| {
+                let at = round * 60;
+                let beat = |port: u32, at: String| {
+                    format!(
+                        "{at} s:7778 > m:{port}  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\'\n"
+                    )
+                };
+                let validated = if round == 0 { validated("m", at) } else { String::new() };
+                let secure = "'\\\\basic\\\\\\\\secure\\\\XDWAOR'";
+                beat(27900, format!("{at}.00"))
+                    + &validated
+                    + &beat(27901, format!("{at}.50"))
+                    + &format!("{at}.60 m:27901 > s:7778  {secure}\n")
+            })
+            .chain(["end 400".to_owned()])
+            .collect::<String>(),
+        7778,
+    );
+    assert_eq!(item(&report, "reg.echo", "10.0.0.9"), "yes");
+    let text = "except 5 times: no validate came to the challenge, at port 27901";
+    assert_eq!(said_of(&report, "reg.echo"), text);
+}
+
+const VALVE_INFO: &str = r"\\protocol\\47\\challenge\\NUMBER\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike";
+
+/// The text of an item of the first server.
+fn said_of(report: &Value, name: &str) -> String {
+    let items = report["servers"][0]["items"].as_array().unwrap();
+    let item = items.iter().find(|it| it["item"] == name).unwrap();
+    item["text"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Whether the capture is of one direction, or the master of a silent one, depends on what comes to the server otherwise.
+#[test]
+fn a_master_of_which_nothing_comes_is_silent_as_far_as_is_known() {
+    let joins = |nth: u32| format!("{}.0 s:27015 > m  71\n", nth * 300);
+    let of = |count: u32, other: &dyn Fn(u32) -> String| {
+        let script: String = (0..count).map(|nth| joins(nth) + &other(nth)).collect();
+        diagnosed(&format!("{script}end {}", count * 300), 27010)
+    };
+    let challenged = |report: &Value| item(report, "reg.challenged", "10.0.0.9");
+    // Somebody else answers it: a name server.
+    let named = |nth: u32| format!("{}.5 d:53 > s:40000  00\n", nth * 300);
+    let report = of(4, &named);
+    assert_eq!(challenged(&report), "unknown master_silent", "{report:#}");
+    let text = "none of 4 requests was answered; nothing comes from this master, and others answer the server's host";
+    assert_eq!(said_of(&report, "reg.challenged"), text);
+    // Nobody does.
+    assert_eq!(challenged(&of(4, &|_| String::new())), "unknown capture_one_sided");
+    // Another master does.
+    let other = |nth: u32| {
+        let at = nth * 300;
+        format!("{at}.1 s:27015 > n  71\n{at}.2 n > s:27015  FFFFFFFF 730A le32:{nth}\n")
+    };
+    assert_eq!(challenged(&of(4, &other)), "unknown master_silent");
+    // One join is too few.
+    assert_eq!(challenged(&of(1, &other)), "unknown capture_too_short");
+    // It is heard otherwise.
+    let heard = |nth: u32| format!("{}.5 m:53 > d:40000  00\n", nth * 300);
+    assert_eq!(challenged(&of(4, &heard)), "no join_unanswered");
+}
