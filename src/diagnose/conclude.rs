@@ -1,7 +1,7 @@
 //! Conclusions at the end of a capture, from all flows together.
 
 use std::fmt::Display;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{CauseKind, Item, Map, Symptom, Verdict as Ruled, causes, is_private};
 use dissectors::ledger::seems_lossy;
@@ -134,7 +134,9 @@ impl Diagnosis {
         {
             server.fact_mut(Item::Answered).open(&causes::REQUEST_WRONG, frame, what);
         }
-        elsewhere(address, server);
+        let asks_others = |client: &IpAddr| self.ask_several.contains(client);
+        let may_be_others = server.clients.iter().any(asks_others);
+        elsewhere(address, server, may_be_others);
         only_info(server);
         self.patterns(address, server, read);
         belief::conclude(server);
@@ -149,9 +151,9 @@ impl Diagnosis {
 }
 
 /// Whether many responses of a server came from another address or port: all of them, those to some kinds of
-/// requests, or one of ten.
-fn elsewhere(address: SocketAddr, server: &mut Server) {
-    let Some((from, cause, _)) = server.elsewhere.first().copied() else { return };
+/// requests, or one of ten. `may_be_others`: its clients ask others, too.
+fn elsewhere(address: SocketAddr, server: &mut Server, may_be_others: bool) {
+    let Some((from, cause, frame)) = server.elsewhere.first().copied() else { return };
     let count = server.responses_elsewhere;
     let all = count + server.fact(Item::FromAsked).good;
     let is_much = 2 * count >= all || count >= NO_ACCIDENT && 10 * count >= all;
@@ -171,6 +173,15 @@ fn elsewhere(address: SocketAddr, server: &mut Server) {
     let (count, all) = (grouped(count), grouped(all));
     let values: [(_, &dyn Display); 3] =
         [("elsewhere", &count), ("responses", &all), ("from", &from)];
+    // A request to the host that responds may be missing from the capture.
+    if may_be_others && from.ip() != address.ip() && server.responses_elsewhere < NO_ACCIDENT {
+        let why = Failure::with(cause, frame, &values);
+        if server.fact(Item::FromAsked).good == 0 {
+            server.fact_mut(Item::Answered).doubt(Vec::new(), why.clone());
+        }
+        server.fact_mut(Item::FromAsked).doubt(Vec::new(), why);
+        return;
+    }
     let failure = |(.., frame): &(_, _, u64)| Failure::with(cause, *frame, &values);
     let failures = server.elsewhere.iter().map(failure).collect();
     server.fact_mut(Item::FromAsked).fails_by(failures);

@@ -150,6 +150,8 @@ pub struct Diagnosis {
     clients: Map<IpAddr, Client>,
     /// Masters that clients ask for lists, by host.
     masters: Map<IpAddr, Master>,
+    /// Those that ask several hosts, as is known at the end.
+    ask_several: Set<IpAddr>,
     /// Clients whose requests are wrong.
     faulty: Map<IpAddr, ClientFaults>,
     /// A server of each host that answers.
@@ -249,6 +251,7 @@ impl Diagnosis {
             log: ExchangeLog::default(),
             clients: Map::default(),
             masters: Map::default(),
+            ask_several: Set::default(),
             faulty: Map::default(),
             answering: Map::default(),
             taken: Set::default(),

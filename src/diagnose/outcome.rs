@@ -38,6 +38,7 @@ impl Diagnosis {
         self.probed = self.other_ports();
         self.answering = self.first_answering_ports();
         self.taken = self.taken_addresses();
+        self.ask_several = self.clients_of_several();
         let shown = self.servers_to_show().into_iter();
         let mut servers: Vec<_> = shown.map(|address| self.diagnosed(address, read)).collect();
         servers.sort_by_cached_key(DiagnosedServer::outcome);
@@ -126,6 +127,17 @@ impl Diagnosis {
         let answers = |server: &Server| server.fact(Item::Answered).good > 0;
         let answering = self.servers.iter().filter(|(_, server)| answers(server));
         lowest_by_key(answering.map(|(address, _)| (address.ip(), *address)))
+    }
+
+    /// The clients that ask several hosts.
+    fn clients_of_several(&self) -> Set<IpAddr> {
+        let mut asked: Map<IpAddr, IpAddr> = Map::default();
+        let all = self.servers.iter();
+        let all =
+            all.flat_map(|(address, it)| it.clients.iter().map(|client| (*client, address.ip())));
+        let asks_another =
+            |(client, host): &(IpAddr, IpAddr)| *asked.entry(*client).or_insert(*host) != *host;
+        all.filter(asks_another).map(|(client, _)| client).collect()
     }
 
     /// The addresses of servers that answer requests, or register.

@@ -137,3 +137,27 @@ fn answers_to_other_messages_are_no_answers_to_queries() {
         assert_eq!(report["servers"][0]["verdict"], "ok", "{said} {report:#}");
     }
 }
+
+/// A server that answers nothing, and a response of another host to the same socket: the recorder may have lost the request
+/// to that one. Where it is so each time, or nobody else is asked, it did not.
+#[test]
+fn one_response_of_another_host_may_be_to_a_request_that_is_missing() {
+    let other = |at: u32| {
+        format!(
+            "{at}.5 c > u1  {INFO}\n{at}.6 u1 > c  {ANSWER}\n{at}.8 c > t  {INFO}\n{at}.9 t > c  {ANSWER}\n"
+        )
+    };
+    let stray = |at: u32| format!("{at}.0 c > s  {INFO}\n{at}.05 u > c  {ANSWER}\n");
+    let of = |script: String, name: &str| {
+        let setting = Setting::udp(27015);
+        let (_, report) = diagnosis::diagnosed(&format!("{script}end 90"), &setting, &[]);
+        of_server(&report, "10.0.0.2:27015", name)
+    };
+    let once = || stray(0) + &other(10) + &other(20);
+    for name in ["seen.from_asked", "seen.answered"] {
+        assert_eq!(of(once(), name), "unknown answers_from_other_address");
+    }
+    let always = (0..4).map(|nth| stray(10 * nth) + &other(10 * nth + 1)).collect();
+    assert_eq!(of(always, "seen.from_asked"), "no answers_from_other_address");
+    assert_eq!(of(stray(0), "seen.from_asked"), "no answers_from_other_address");
+}

@@ -364,10 +364,13 @@ cause! {
     /// Its responses come from another host.
     pub OTHER_ADDRESS "answers_from_other_address" {
         no: [FromAsked],
-        says: "clients ask it, and its responses come from another address",
+        unknown: [FromAsked, Answered],
+        says: "clients ask it, and responses come from another address",
         details: "{elsewhere} of {responses} responses come from {from}",
         advice: "The server sends from another interface, or NAT rewrites it: bind it to the public address, \
                  or fix source NAT for its UDP port.",
+        lacks: "The other host may have been asked itself, by a request that the capture lacks: record longer, and see whether \
+                its responses come each time that this server is asked.",
     }
 }
 
