@@ -96,11 +96,15 @@ impl ServerState<'_> {
         }
         let mut frames = fact.shown.to_vec();
         frames.sort_unstable();
+        let beside = fact.open.as_deref().filter(|why| why.cause.yes.contains(&item));
+        let texts = [self.text_of(item), beside.map_or(String::new(), |why| why.text.clone())];
+        let texts = texts.into_iter().filter(|text| !text.is_empty());
         Some(ItemVerdict {
             verdict: Verdict::Yes,
+            cause: beside.map(|why| why.cause),
             has_more: fact.good > fact.shown.len() as u64,
             frames,
-            text: self.text_of(item),
+            text: Vec::from_iter(texts).join("; "),
             exchanges: self.exchanges(item),
             at_least: item == Item::Asked && self.server.clients.len() >= CLIENTS,
             ..ItemVerdict::new(item)

@@ -17,9 +17,6 @@ pub(super) const SOON: i64 = 500_000_000;
 /// may double one.
 const DOUBLED: u64 = 2;
 
-/// Packets that are named.
-const NAMED: usize = 3;
-
 /// The latest responses of servers to clients, by sender, receiver and kind of response.
 #[derive(Default)]
 pub(super) struct RepeatedAnswers {
@@ -68,7 +65,8 @@ pub(super) struct Surplus {
     many: u64,
     /// The most answers to one request.
     most: u64,
-    frames: Vec<u64>,
+    /// The packet of the first one that is no accident.
+    first: u64,
 }
 
 impl Surplus {
@@ -78,22 +76,22 @@ impl Surplus {
         self.most = self.most.max(times);
         if times > DOUBLED {
             self.many += 1;
-            if self.frames.len() < NAMED {
-                self.frames.push(frame);
+            if self.first == 0 {
+                self.first = frame;
             }
         }
     }
 }
 
-/// Whether a server answers requests so often that it is no accident.
+/// Whether a server answers requests so often that it is no accident. It answers them all the same.
 pub(super) fn conclude(server: &mut Server) {
-    let Surplus { further, many, most, ref frames } = server.surplus;
+    let Surplus { further, many, most, first } = server.surplus;
     let answered = server.fact(Item::Answered);
-    if answered.failure(true).is_some() || !is_too_much(many, further + answered.good) {
-        return;
+    let is_met = answered.failure(true).is_none() && answered.good > 0;
+    if is_met && is_too_much(many, further + answered.good) {
+        let values: [(_, &dyn Display); 2] =
+            [("most", &grouped(most)), ("further", &grouped(further))];
+        let why = Failure::with(&causes::answers::ANSWERS_REPEATED, first, &values);
+        server.fact_mut(Item::Answered).open_by(why);
     }
-    let values: [(_, &dyn Display); 2] = [("most", &grouped(most)), ("further", &grouped(further))];
-    let failure = |frame: &u64| Failure::with(&causes::answers::ANSWERS_REPEATED, *frame, &values);
-    let failures = frames.iter().map(failure).collect();
-    server.fact_mut(Item::Answered).fails_by(failures);
 }

@@ -308,7 +308,8 @@ impl DiagnosedServer {
     pub fn is_advised(&self, item: &ItemVerdict) -> bool {
         let is_decisive = self.decisive().is_some_and(|it| it.item == item.item);
         let is_suspicion = item.cause.is_some_and(is_suspicion);
-        item.verdict == Verdict::No || is_decisive || is_suspicion
+        let is_beside = item.verdict == Verdict::Yes && item.cause.is_some();
+        item.verdict == Verdict::No || is_decisive || is_suspicion || is_beside
     }
 
     /// The condition for the first line, if any.

@@ -4,7 +4,8 @@ use dissectors::kit::{Cause, Item};
 
 use super::check::put;
 
-/// The conditions with what makes them a NO; then the causes, what they say, and what to do.
+/// The conditions with what makes them a NO; then the causes, of a NO, of a ? and beside a yes: what they say, and what
+/// to do.
 pub fn markdown(causes: &[&Cause], out: &mut String) {
     out.push_str("| condition | in JSON | causes of a NO |\n|---|---|---|\n");
     for item in Item::ALL {
@@ -21,11 +22,21 @@ pub fn markdown(causes: &[&Cause], out: &mut String) {
     for cause in causes.iter().filter(|cause| !cause.unknown.is_empty()) {
         let items = match cause.unknown {
             items if items == Item::ALL => "any".to_owned(),
-            items => Vec::from_iter(items.iter().map(|it| format!("`{}`", it.name()))).join(", "),
+            items => names(items),
         };
         let (says, remedy) = (cell(cause.says), cell(cause.remedy(false)));
         put(out, format_args!("| `{}` | {items} | {says} | {remedy} |\n", cause.name));
     }
+    out.push_str("\n| cause beside a yes | of | what is seen | what to do |\n|---|---|---|---|\n");
+    for cause in causes.iter().filter(|cause| !cause.yes.is_empty()) {
+        let (items, says, remedy) = (names(cause.yes), cell(cause.says), cell(cause.remedy(false)));
+        put(out, format_args!("| `{}` | {items} | {says} | {remedy} |\n", cause.name));
+    }
+}
+
+/// The names of conditions, for a cell.
+fn names(items: &[Item]) -> String {
+    Vec::from_iter(items.iter().map(|it| format!("`{}`", it.name()))).join(", ")
 }
 
 /// A text of the program, which may have code in it, for a cell.

@@ -14,6 +14,8 @@ pub struct Cause {
     pub no: &'static [Item],
     /// The conditions that may not be met because of it.
     pub unknown: &'static [Item],
+    /// The conditions that are met, though not as they should be.
+    pub yes: &'static [Item],
     /// What shows it.
     pub kind: CauseKind,
     /// What is wrong or missing, in one sentence. A name in braces is the place of a [value](Values).
@@ -112,13 +114,14 @@ impl fmt::Debug for Cause {
 }
 
 /// Declares a cause: a `static`. `no` and `unknown` are the conditions that it explains, `any` all of
-/// them; `advice` says what to do about it, `lacks` what a capture must have to show more.
+/// them; `yes` are those that are met all the same; `advice` says what to do about it, `lacks` what a capture must have to show more.
 #[macro_export]
 macro_rules! cause {
     ($(#[doc = $doc:literal])+
      pub $cause:ident $name:literal {
         $(no: [$($no:ident),+],)?
         $(unknown: $unknown:tt,)?
+        $(yes: $yes:tt,)?
         $(kind: $kind:ident,)?
         says: $says:literal,
         $(details: $details:literal,)?
@@ -131,6 +134,7 @@ macro_rules! cause {
             name: $name,
             no: &[$($($crate::kit::Item::$no),+)?],
             unknown: $crate::cause!(@items $($unknown)?),
+            yes: $crate::cause!(@items $($yes)?),
             kind: $crate::cause!(@kind $($kind)?),
             says: $says,
             details: concat!($($details)?),

@@ -91,7 +91,7 @@ cause! {
 cause! {
     /// It answers one request many times.
     pub ANSWERS_REPEATED "answers_repeated" {
-        no: [Answered],
+        yes: [Answered],
         says: "it answers one request up to {most} times",
         details: "up to {most} responses to one request, {further} more than were asked for",
         advice: "Something sends the responses again: look for a loop between proxies, relays or filters in front of the \
