@@ -427,8 +427,13 @@ fn listed(address: SocketAddr, registration: &mut Registration, sighting: &Sight
     registration.good(Item::Accepted, sighting.frame);
     // Whatever the specification requires, this master accepted it.
     for item in [Item::Challenged, Item::Info, Item::ProbeBack, Item::Stays] {
-        if registration.fact(item).run > 0 {
-            registration.good(item, sighting.frame);
+        let fact = registration.fact_mut(item);
+        if fact.run > 0 {
+            fact.mend(sighting.frame);
+            // What comes after the list, that does not show.
+            if fact.run == 0 {
+                fact.good(sighting.frame);
+            }
         }
     }
     registration.reported.get_or_insert_with(|| "it is in the list".to_owned());

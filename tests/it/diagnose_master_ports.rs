@@ -127,3 +127,24 @@ fn a_master_of_which_nothing_comes_is_silent_as_far_as_is_known() {
     let heard = |nth: u32| format!("{}.5 m:53 > d:40000  00\n", nth * 300);
     assert_eq!(challenged(&of(4, &heard)), "no join_unanswered");
 }
+
+/// A list that has a server shows that the master accepted it before, not that it challenged it.
+#[test]
+fn a_list_is_no_challenge() {
+    let joins = |nth: u32| {
+        let at = nth * 300;
+        format!(
+            "{at}.0 s:27015 > m  71\n{at}.1 t:27015 > m  71\n{at}.2 m > t:27015  FFFFFFFF 730A le32:{nth}\n"
+        )
+    };
+    let list = "400.0 c > m  31 FF '0.0.0.0:0' 00 00\n\
+                400.1 m > c  FFFFFFFF 660A 0A000002 6987 000000000000\n";
+    let script = joins(0) + &joins(1) + list + &joins(2) + "end 700";
+    let report = diagnosed(&script, 27010);
+    let server = report["servers"].as_array().unwrap();
+    let server = server.iter().find(|it| it["server"] == "10.0.0.2:27015").unwrap();
+    let report = serde_json::json!({ "servers": [server] });
+    assert_eq!(item(&report, "reg.challenged", "10.0.0.9"), "no join_unanswered", "{report:#}");
+    let text = said_of(&report, "reg.challenged");
+    assert!(!text.contains("before, it was so"), "{text}");
+}
