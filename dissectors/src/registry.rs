@@ -85,6 +85,12 @@ macro_rules! protocols {
                     match self { $(Id::$name => $protocol::outline(bytes)),+ }
                 }
 
+                /// See [`Protocol::registered_ports`].
+                #[inline]
+                pub fn registered_ports(self, request: &[u8]) -> Option<[u16; 2]> {
+                    match self { $(Id::$name => $protocol::registered_ports(request)),+ }
+                }
+
                 /// See [`Protocol::returns`].
                 pub fn returns(self, challenge: TextChallenge, bytes: &[u8]) -> Option<bool> {
                     match self { $(Id::$name => $protocol::returns(challenge, bytes)),+ }

@@ -31,7 +31,7 @@ mod verdict;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Map, Outline, Purpose, Role, Socket, Time};
+use dissectors::kit::{CrossFlowEvent, Map, Outline, Purpose, Role, Socket, Time};
 use dissectors::ledger::{GROUPS, LedgerSettings, Loads, asks_for_something};
 
 use crate::flows::{Identifier, is_usual_of};
@@ -218,6 +218,13 @@ impl Abuse {
                     self.ports.get_mut(&Socket(to)).filter(|_| error.from == to.ip())
                 {
                     port.is_refused = true;
+                }
+            }
+            // Such as of a server that registers over TCP.
+            Event::CrossFlow(it) => {
+                if let CrossFlowEvent::Announced(port) = it.event {
+                    let server = SocketAddr::new(it.basis.seen.from.ip(), port);
+                    self.announces(server, None, self.most / 2);
                 }
             }
             _ => {}

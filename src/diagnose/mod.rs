@@ -335,7 +335,9 @@ impl Diagnosis {
                     self.datagram(datagram, protocol);
                 }
             }
-            Event::Icmp(_) => self.abuse.iter_mut().for_each(|abuse| abuse.event(event)),
+            Event::Icmp(_) | Event::CrossFlow(_) => {
+                self.abuse.iter_mut().for_each(|abuse| abuse.event(event));
+            }
             _ => {}
         }
         if self.is_translated(event) {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use captures::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
+use captures::wire::{Capture, Connection, Datagram, End, Ip, Link, START, Time, protocol};
 use serde_json::{Value, json};
 
 use crate::attacks::attacks_of;
@@ -79,6 +79,23 @@ fn a_server_that_joins_a_master_is_known() {
     recording.say(20_000, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x01\x02\x03\x04");
     recording.flood(SERVER, junk);
     is_flood(&recording.attacks(), "flooded_server", SERVER);
+}
+
+/// `abuse` keeps no flows: the request that registers a server is known by its first segment, whatever else goes over TCP.
+#[test]
+fn a_server_that_registers_over_tcp_is_known_by_both_its_ports() {
+    for flooded in ["203.0.113.7:28770", "203.0.113.7:28771"] {
+        let mut recording = Recording::new();
+        let ends = ["203.0.113.7:40000", "198.51.100.30:80"].map(|end| end.parse().unwrap());
+        let mut connection = Connection::new(ends[0], ends[1], [1000, 2000]);
+        connection.skip_handshake();
+        let request = b"GET /r?v=140&g=180300&p=28770&guid32=1 HTTP/1.0\r\n\r\n";
+        for segment in connection.send(End::Opener, request, 1460) {
+            recording.0.push(recording.1, &segment.packet());
+        }
+        recording.flood(flooded, junk);
+        is_flood(&recording.attacks(), "flooded_server", flooded);
+    }
 }
 
 #[test]

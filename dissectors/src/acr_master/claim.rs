@@ -6,10 +6,14 @@
 //! Ordinary sites soon send more, and are then ignored.
 
 use super::params::{ApiPath, QueryParameter, decimal, decoded, pieces, split};
-use crate::kit::{Claim, StreamView, http};
+use super::request;
+use crate::kit::{Blind, Claim, StreamView, http};
 
 /// Maximum number of bytes of a request or response that are read.
 const FRONT: usize = 2048;
+
+/// How requests for anything begin.
+const METHOD: &[u8] = b"GET ";
 
 /// While both sides have sent no more than this, a connection that began with other requests may
 /// still be identified.
@@ -61,6 +65,17 @@ fn requests(bytes: &[u8]) -> &[u8] {
 /// Whether this request claims the connection, and not only its response.
 pub(super) fn claims_connection(request: &[u8]) -> bool {
     target(request).is_some_and(|target| is_ours(request, target))
+}
+
+/// The ports of the server that registers with the request that begins with these bytes.
+pub(super) fn registered_ports(request: &[u8]) -> Option<[u16; 2]> {
+    // Nearly all segments are told by their first bytes.
+    let front = request.get(..FRONT.min(request.len())).filter(|it| it.starts_with(METHOD))?;
+    if !front.contains(&b'\n') || !claims_connection(front) {
+        return None;
+    }
+    let request = request::request(front, &mut Blind);
+    if request.endpoint == Some(ApiPath::Register) { request.ports() } else { None }
 }
 
 /// Whether a request by itself shows that it is the game's.
@@ -204,6 +219,22 @@ mod tests {
             for cut in 1..request.iter().position(|&byte| byte == b'\n').unwrap() {
                 assert_eq!(claim_of(&request[..cut], b""), Claim::Undecided);
             }
+        }
+    }
+
+    #[test]
+    fn a_registration_names_the_ports_of_its_server() {
+        let request = b"GET /r?v=140&g=180300&p=2000&guid32=1 HTTP/1.0\r\n";
+        assert_eq!(registered_ports(request), Some([2000, 2001]));
+        assert_eq!(registered_ports(b"GET /r?v=140&g=180300 HTTP/1.0\r\n"), Some([28770, 28771]));
+        for other in [
+            &request[..request.len() - 1],
+            b"GET /r?v=140&g=180300&p=65535 HTTP/1.0\r\n",
+            b"GET /c?build_defs=4 HTTP/1.1\r\n",
+            b"GET /r?page=2 HTTP/1.1\r\n",
+            b"HTTP/1.0 200 OK\r\n\r\nregistered\n",
+        ] {
+            assert_eq!(registered_ports(other), None, "{}", other.escape_ascii());
         }
     }
 

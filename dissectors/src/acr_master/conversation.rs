@@ -142,7 +142,7 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let connection = cx.conversation.connection();
     connection.known = connection.known || claim::claims_connection(payload.bytes);
     if endpoint == Some(ApiPath::Register) && request.sound && !payload.lost {
-        call_for_check(cx, payload, request.port, sink);
+        call_for_check(cx, payload, &request, sink);
     }
     let connection = cx.conversation.connection();
     connection.find_way(payload, cx.settings.answer_timeout);
@@ -332,12 +332,15 @@ fn verified<S: Sink>(
 }
 
 /// A socket check is due for a registration.
-fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, sink: &mut S) {
-    let Some(port) = u16::try_from(port).ok().and_then(|port| port.checked_add(1)) else { return };
-    // Players join at one port, and it answers queries at the next.
-    for known in [port - 1, port] {
-        sink.announces(Some(known), payload);
-    }
+fn call_for_check<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    request: &Request,
+    sink: &mut S,
+) {
+    let Some(ports) = request.ports() else { return };
+    ports.into_iter().for_each(|known| sink.announces(Some(known), payload));
+    let [_, port] = ports;
     let key = (SocketAddr::new(payload.from.ip(), port), payload.to.ip());
     let mark = payload.mark();
     let late = !cx.conversation.connection().known;

@@ -109,6 +109,10 @@ impl Protocol for AcrMaster {
         claim::claim(view)
     }
 
+    fn registered_ports(request: &[u8]) -> Option<[u16; 2]> {
+        claim::registered_ports(request)
+    }
+
     fn expects(shared: &mut SharedState, payload: &Payload<'_>) -> bool {
         shared.expects(payload)
     }

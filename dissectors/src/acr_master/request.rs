@@ -41,6 +41,12 @@ impl Request {
             + self.digest.as_deref().map_or(0, size_of_val)
     }
 
+    /// The ports of the server that registers: where players join, and where it answers queries, which is the next.
+    pub(super) fn ports(&self) -> Option<[u16; 2]> {
+        let port = u16::try_from(self.port).ok()?;
+        Some([port, port.checked_add(1)?])
+    }
+
     /// Whether it requests the servers, and they are due.
     pub(super) fn wants_list(&self) -> bool {
         self.endpoint == Some(ApiPath::Client) && self.sound && !self.bodiless

@@ -249,6 +249,12 @@ pub trait Protocol: Sized {
         None
     }
 
+    /// The ports of the server that registers with a request that begins with these bytes of a stream: where players join,
+    /// and where it answers queries. Asked of every segment: most are told by a few bytes.
+    fn registered_ports(_: &[u8]) -> Option<[u16; 2]> {
+        None
+    }
+
     /// Whether a datagram has the code that returns a challenge in text; `None`: the code is unknown.
     fn returns(_: TextChallenge, _: &[u8]) -> Option<bool> {
         Some(false)

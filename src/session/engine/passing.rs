@@ -1,7 +1,8 @@
 //! Reports single datagrams without flows, for captures with millions of sources of one packet
 //! each.
 
-use dissectors::kit::Transport;
+use dissectors::Id;
+use dissectors::kit::{Mark, SeenMessage, Side, Transport};
 
 use super::PacketContext;
 use super::recent::SentDatagram;
@@ -10,7 +11,7 @@ use super::recorder::Recorder;
 use super::shard::Shard;
 use crate::flows::FlowKey;
 use crate::net::icmp::identification;
-use crate::net::{Datagram, IcmpError, Outcome, Tunnel};
+use crate::net::{Datagram, IcmpError, Outcome, Segment, Tunnel};
 use crate::session::{DatagramEvent, DatagramHeaders, IcmpEvent, LinkTags};
 
 impl PacketContext {
@@ -28,8 +29,26 @@ impl PacketContext {
             Outcome::Icmp(error) if key.transport == Transport::Udp => {
                 self.pass_error(key, error, recorder);
             }
+            Outcome::Tcp(segment) => self.pass_registration(key, segment, recorder),
             _ => {}
         }
+    }
+
+    /// A server may register with a request over TCP, of which no flow is kept: its ports are known from then on.
+    fn pass_registration<F: FieldSink>(
+        &self,
+        key: &FlowKey,
+        segment: &Segment<'_>,
+        recorder: &mut Recorder<F>,
+    ) {
+        let bytes = segment.payload.bytes;
+        let ports = || Id::ALL.iter().find_map(|id| id.registered_ports(bytes));
+        let Some(ports) = Some(bytes).filter(|it| !it.is_empty()).and_then(|_| ports()) else {
+            return;
+        };
+        let mark = Mark { frame: self.frame, time: self.now, length: 0, side: Side::First };
+        let seen = SeenMessage { mark, from: key.from(), to: key.to() };
+        ports.into_iter().for_each(|port| recorder.announced(self.moment, port, seen));
     }
 
     /// A datagram.

@@ -6,10 +6,10 @@ mod sink;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Blind, Clock, Evidence, LeftOut, Mark, Message, Payload, Purpose, Reply, Role, Rule,
-    RuleCounts, RuleResults, Sending, Side, Sink, Time, Tree, Verdict,
+    Blind, Clock, CrossFlowEvent, Evidence, LeftOut, Mark, Message, Payload, Purpose, Reply, Role,
+    Rule, RuleCounts, RuleResults, SeenMessage, Sending, Side, Sink, Time, Tree, Verdict,
 };
-use dissectors::ledger::Loads;
+use dissectors::ledger::{Basis, Loads};
 
 use super::early_filter::EarlyFilter;
 use super::gate::Gate;
@@ -280,6 +280,12 @@ impl<F: FieldSink> Recorder<F> {
             self.selected += u64::from(self.filter.is_some() && !is_copy);
             self.batch.push_datagram(order, datagram.headers, datagram.bytes);
         }
+    }
+
+    /// A server announces a port, in a message of which no flow is kept.
+    pub(super) fn announced(&mut self, order: EventOrder, port: u16, seen: SeenMessage) {
+        let basis = Basis { seen, flow: 0, began: false, lossy: false };
+        self.batch.push_cross_flow(order, CrossFlowEvent::Announced(port), basis, b"");
     }
 
     /// A flow has ended.
