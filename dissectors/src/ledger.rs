@@ -20,7 +20,9 @@ mod other_packets;
 mod packet_floods;
 mod rate;
 mod registrations;
+mod repeats;
 mod sources;
+mod translated;
 mod victims;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +48,9 @@ pub use game_port::{
 };
 use lists::ListedServers;
 pub use loads::{GROUPS, Loads};
+pub use packet_floods::TOGETHER;
 use registrations::Registrations;
+pub use repeats::Repeats;
 use serde::{Deserialize, Serialize};
 pub use victims::may_be_answers;
 use victims::{Victims, asked_before, orphans};

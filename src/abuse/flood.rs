@@ -22,14 +22,15 @@ impl Abuse {
         self.span.map_or(i64::MAX, |[begin, end]| end.since(begin))
     }
 
-    /// The host whose ports that nothing shows to be a game server's get most packets, and how many: as many a second as a
-    /// flood has, all the time.
-    pub(super) fn unknown_flood(&self) -> Option<(IpAddr, u64)> {
+    /// The host whose ports that nothing shows to be a game server's get most packets, how many, and how many a second:
+    /// as many as a flood has, all the time.
+    pub(super) fn unknown_flood(&self) -> Option<(IpAddr, u64, f64)> {
         let all = self.unknown.all().into_iter();
         let (host, packets) = all.max_by_key(|(host, packets)| (*packets, Reverse(*host)))?;
         let windows = self.length() as f64 / self.flood().window as f64;
         let least = self.flood().packets as f64 * windows.max(1.0);
-        (packets as f64 >= least).then_some((host, packets))
+        let seconds = windows.max(1.0) * self.flood().seconds();
+        (packets as f64 >= least).then_some((host, packets, packets as f64 / seconds))
     }
 
     /// The seconds within which packets are counted: a window that is as long as the capture has all of them.
@@ -56,7 +57,7 @@ impl Abuse {
         let flood = self.flood();
         let rate = flood.rate_of(self.most_of_flood(&port.target));
         let sources = port.target.sources().count_all();
-        may_be_players(port.target.kinds(), (rate, flood.window), sources)
+        may_be_players(port.target.kinds(), (rate, flood.window), sources, &port.repeats)
     }
 
     /// Whether joins and heartbeats flood a master: servers that return its challenges are its clients.

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::ledger::{OTHER_CONTENT, Peers, asks_for_something, is_one_way, packet_name};
+use dissectors::ledger::{
+    OTHER_CONTENT, Peers, Repeats, asks_for_something, is_one_way, packet_name,
+};
 
 use super::packet::SampledPacket;
 use super::phases::Phases;
@@ -20,6 +22,8 @@ pub(super) struct GamePort {
     /// Those toward it, without players'.
     pub(super) target: Phases,
     pub(super) peers: Peers,
+    /// Which packets are the same again.
+    pub(super) repeats: Repeats,
     /// Its host says that nothing is at this port.
     pub(super) is_refused: bool,
 }
@@ -61,6 +65,9 @@ impl GamePort {
             clients.plays(&packet, &mut room.clients);
             clients.see(&packet, room.window, &mut room.packets);
             return;
+        }
+        if !event.is_cut() {
+            self.repeats.see(from, event.bytes);
         }
         self.target.gets((id, label), to, event.bytes, &mut packet, room);
         if label == OTHER_CONTENT && SERVICES.contains(&from.port()) {

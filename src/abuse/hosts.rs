@@ -4,16 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{Set, Socket};
-use dissectors::ledger::is_one_way;
+use dissectors::ledger::{TOGETHER, is_one_way};
 
 use super::Abuse;
 use super::game_ports::GamePort;
 use super::phases::Phases;
 use super::target::Target;
 use super::timeline::Timeline;
-
-/// Minimum number of ports, where none is flooded by itself.
-const PORTS: usize = 4;
 
 impl Abuse {
     /// The ports of hosts with several that are flooded, or with many that are flooded together. `ruled`: the
@@ -63,7 +60,7 @@ impl Abuse {
     fn together(&self, ports: &BTreeSet<SocketAddr>) -> Option<(Vec<SocketAddr>, Target)> {
         let gets = |at: &&SocketAddr| self.one_way_to(**at).next().is_some();
         let targets = Vec::from_iter(ports.iter().filter(gets).copied());
-        if targets.len() < PORTS {
+        if targets.len() < TOGETHER {
             return None;
         }
         let each = || targets.iter().flat_map(|at| self.one_way_to(*at));

@@ -22,8 +22,9 @@ pub struct SeenTraffic {
     pub seconds: f64,
     /// This is the rate of a flood, in too short a capture to tell.
     pub is_too_short: bool,
-    /// Ports of this host that nothing shows to be a game server's get so many packets that they may be a flood.
-    pub unknown: Option<(IpAddr, u64)>,
+    /// Ports of this host that nothing shows to be a game server's get so many packets that they may be a flood, and so many a
+    /// second of the capture.
+    pub unknown: Option<(IpAddr, u64, f64)>,
     /// Packets toward this game server are a flood, or of players: it sends nothing of the game.
     pub one_way: Option<SocketAddr>,
     /// Other packets of its host were recorded.
@@ -50,6 +51,7 @@ impl Abuse {
             (self.most_of_victim(target), SocketAddr::new(*host, target.port), None)
         });
         let rates = servers.chain(ports).chain(masters).chain(victims);
+        let rates = rates.filter(|(most, ..)| *most > 0);
         let highest = rates.max_by_key(|(most, at, _)| (*most, Reverse(*at)));
         let flood = self.flood();
         let one_way = self.ports.iter().filter(|(_, port)| self.is_as_much(port));

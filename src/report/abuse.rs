@@ -79,7 +79,11 @@ impl AbuseReport<'_> {
         let all = counted(self.packets, "packet");
         let highest = highest.map_or(String::new(), |(target, rate)| {
             let seconds = (seconds * 1e3).round() / 1e3;
-            let (rate, threshold) = (grouped(rate.round() as u64), grouped(threshold as u64));
+            let threshold = grouped(threshold as u64);
+            let rate = match rate.round() {
+                0.0 => format!("{rate:.1}"),
+                rate => grouped(rate as u64),
+            };
             if is_too_short {
                 return format!(
                     "; {rate}/s over {seconds} s toward {target} may be a flood, which begins at {threshold}/s: the \
@@ -107,10 +111,12 @@ impl AbuseReport<'_> {
                  victim: record both directions"
             )
         });
-        let unknown = unknown.map_or(String::new(), |(host, packets)| {
+        let unknown = unknown.map_or(String::new(), |(host, packets, rate)| {
             format!(
-                "; {} to ports of {host} that nothing shows to be a game server's are not measured, and may be a flood",
-                counted(packets, "packet")
+                "; {} to ports of {host} that nothing shows to be a game server's, {}/s, may be a flood, and are not \
+                 measured further",
+                counted(packets, "packet"),
+                grouped(rate.round() as u64)
             )
         });
         let tcp = match self.tcp {
@@ -201,7 +207,11 @@ impl AbuseReport<'_> {
             highest: self.seen.highest.map(|(target, rate)| HighestRate { target, rate }),
             threshold: self.seen.threshold,
             too_short: self.seen.is_too_short,
-            unknown: self.seen.unknown.map(|(host, packets)| UnknownHost { host, packets }),
+            unknown: self.seen.unknown.map(|(host, packets, rate)| UnknownHost {
+                host,
+                packets,
+                rate,
+            }),
         };
         let capture =
             CaptureJson { capture: self.capture, attacks, seen, cut: !self.omitted.is_nothing() };
@@ -229,6 +239,7 @@ struct SeenJson {
 struct UnknownHost {
     host: IpAddr,
     packets: u64,
+    rate: f64,
 }
 
 #[derive(Serialize)]

@@ -140,6 +140,13 @@ fn a_flood_of_a_container_is_one_attack() {
     assert_eq!(attack["legitimate"]["clients"], 40, "{attack:#}");
     let packets = number(&attack["packets"]);
     assert!((packets - 16_000.0).abs() < 100.0, "{packets}");
+    // The rules count it once, too.
+    let checked = said("check");
+    let [headline, rule] = ["UNDER ATTACK", "SEC006"].map(|begins| {
+        checked.lines().find(|it| it.starts_with(begins)).unwrap_or_default().to_owned()
+    });
+    assert!(headline.contains(SERVER) && !headline.contains(inside), "{headline}");
+    assert_eq!(rule.split_whitespace().nth_back(1), Some("1"), "{rule}");
     assert!(
         !said("diagnose").lines().next().unwrap_or_default().contains(inside),
         "{}",
@@ -207,7 +214,7 @@ fn what_floods_a_port_of_nobody_is_said_not_to_be_measured() {
         let (attacks, said) = found(capture);
         assert!(attacks.is_empty(), "{attacks:#?}");
         let text = said("abuse").replace('\n', " ");
-        let noted = "15,000 packets to ports of 203.0.113.7 that nothing shows";
+        let noted = "15,000 packets to ports of 203.0.113.7 that nothing shows to be a game server's, 2,000/s,";
         assert_eq!(text.contains(noted), is_flood, "{text}");
     }
 }

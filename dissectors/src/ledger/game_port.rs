@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
-use super::MINUTE;
+use super::{MINUTE, Repeats};
 use crate::kit::{Map, Socket, Time};
 
 /// Maximum number of addresses per port to which the server sends such packets.
@@ -94,16 +94,18 @@ fn counts<'k>(kinds: impl Iterator<Item = (&'k str, u64)>) -> [u64; 2] {
 
 /// Whether players may send this much to a server that sends no packet of the game: it hangs, or has ended, or one
 /// direction was not recorded. `kinds`: the packets, by [`packet_name`]; `rate`: the highest, per second, and the window in
-/// which it was measured; `sources`: how many send them.
+/// which it was measured; `sources`: how many send them; `repeats`: which of them are the same again.
 pub fn may_be_players<'k>(
     kinds: impl Iterator<Item = (&'k str, u64)>,
     (rate, window): (f64, i64),
     sources: u64,
+    repeats: &Repeats,
 ) -> bool {
     let part = window.clamp(0, WHILE).unsigned_abs();
     let fewest = (FEWEST_EACH * part / WHILE.unsigned_abs()).max(FEWEST);
     let [others, all] = counts(kinds);
     sources <= PLAYERS
+        && !repeats.are_most()
         && 10 * others >= 9 * all
         && all >= fewest * sources
         && rate <= RATE_EACH * sources as f64
@@ -282,17 +284,19 @@ mod tests {
     #[test]
     fn what_few_send_steadily_may_be_of_players() {
         let may_be = |packets, rate, sources| {
-            may_be_players([(OTHER_CONTENT, packets)].into_iter(), (rate, WHILE), sources)
+            let kinds = [(OTHER_CONTENT, packets)].into_iter();
+            may_be_players(kinds, (rate, WHILE), sources, &Repeats::default())
         };
         assert!(may_be(6_000, 1_800.0, 60));
         assert!(!may_be(6_000, 1_800.0, 6_000), "one packet each");
         assert!(!may_be(600_000, 1_800.0, 600), "too many");
         assert!(!may_be(60_000, 18_000.0, 60), "too fast");
         let asking = [(OTHER_CONTENT, 100), ("qconnect packet", 100)].into_iter();
-        assert!(!may_be_players(asking, (100.0, WHILE), 4));
+        assert!(!may_be_players(asking, (100.0, WHILE), 4, &Repeats::default()));
         // In half a second.
         let short = |packets| {
-            may_be_players([(OTHER_CONTENT, packets)].into_iter(), (2_000.0, WHILE / 10), 64)
+            let kinds = [(OTHER_CONTENT, packets)].into_iter();
+            may_be_players(kinds, (2_000.0, WHILE / 10), 64, &Repeats::default())
         };
         assert!(short(1_000) && !short(128));
     }

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Basis;
 use super::balances::Balances;
 use super::game_port::{BothWays, asks_for_something, is_one_way, may_be_players, packet_name};
 use super::load::{DetailedLoad, GroupRoom, LoadTerms, add_count, earlier};
 use super::rate::{BUCKETS, Rate};
 use super::sources::SourceSample;
+use super::{Basis, Repeats};
 use crate::kit::{Map, Name, Payload, Socket};
 
 /// Maximum number of ports that are looked at in a group.
@@ -37,6 +37,8 @@ pub(super) struct PortLoad {
     /// It has players: packets of the game go both ways.
     has_players: bool,
     pub(super) sources: SourceSample,
+    /// Which packets are the same again.
+    repeats: Repeats,
     pub(super) rate: Rate,
 }
 
@@ -88,6 +90,9 @@ impl PortLoad {
         room: &mut GroupRoom,
     ) -> bool {
         add_count(&mut self.kinds, Name(packet_name(payload.bytes)), times.into());
+        if !payload.lost {
+            self.repeats.see(payload.from, payload.bytes);
+        }
         let before = self.sources.len();
         if let Some(source) = self.sources.entry(payload.from.ip(), payload.time, room.sources == 0)
         {
@@ -109,6 +114,7 @@ impl PortLoad {
         self.first = earlier(self.first, other.first);
         self.sent += other.sent;
         self.has_players |= other.has_players;
+        self.repeats.add(&other.repeats);
         other.kinds.iter().for_each(|(name, times)| add_count(&mut self.kinds, *name, *times));
         self.kinds.sort_unstable();
         self.sources.add(other.sources);
@@ -123,6 +129,7 @@ impl PortLoad {
             sent: 0,
             has_players: false,
             sources: load.sources.clone(),
+            repeats: Repeats::default(),
             rate: load.rate.unproven(),
         }
     }
@@ -132,7 +139,8 @@ impl PortLoad {
     pub(super) fn may_be_players(&self, rate: (f64, i64)) -> bool {
         let kinds = self.kinds.iter().map(|(name, times)| (name.0, *times));
         let is_silent = self.sent == 0 && !self.has_players;
-        is_silent && may_be_players(kinds, rate, self.sources.estimate(self.sources.len()))
+        let sources = self.sources.estimate(self.sources.len());
+        is_silent && may_be_players(kinds, rate, sources, &self.repeats)
     }
 
     /// Whether it gets more than a port without answers for it does.

@@ -10,8 +10,9 @@ use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule};
 use crate::abuse_rules::SEC007;
 use crate::kit::{Evidence, Map, Role, Socket, counted};
 
-/// Minimum number of ports of a host that are flooded together, where none is by itself.
-const TOGETHER: usize = 4;
+/// Minimum number of ports of a host that are flooded together, where none is by itself: one server has two, for players and
+/// for queries.
+pub const TOGETHER: usize = 3;
 
 /// A flood.
 struct PacketFlood {
