@@ -87,11 +87,16 @@ impl ForgeryInput<'_> {
             Forged::Yes if !self.are_seen_once() => (text, Forged::Unknown),
             says => (text, says),
         });
+        let sockets = self.constant_ports();
+        // Of sources that keep to a port, it shows that they run the same program.
+        let identification = self.one_identification().map(|(text, says)| match &sockets {
+            Some(_) => (text, Forged::Unknown),
+            None => (text, says),
+        });
         let all = [
             challenges,
             self.once_each(),
             self.of_itself(),
-            self.constant_ports(),
             self.real_attackers(),
             self.impossible(),
             self.own_network(),
@@ -99,10 +104,21 @@ impl ForgeryInput<'_> {
             self.names(),
             self.one_hop_limit(),
             self.one_series(),
-            self.one_identification(),
+            identification,
             self.unreachable(),
         ];
-        let all: Vec<ForgeryEvidence> = all.into_iter().flatten().collect();
+        let mut all: Vec<ForgeryEvidence> = all.into_iter().flatten().collect();
+        let is_forged = all.iter().any(|(_, says)| *says == Forged::Yes);
+        match sockets {
+            Some(text) if is_forged => {
+                all.push((
+                    text + ", which a program that forges them may do, too",
+                    Forged::Unknown,
+                ));
+            }
+            Some(text) => all.insert(0, (text + ", as sockets do", Forged::No)),
+            None => {}
+        }
         let says = |what: Forged| all.iter().any(|(_, says)| *says == what);
         let verdict = match (says(Forged::Yes), says(Forged::No)) {
             (true, _) => Forged::Yes,
@@ -193,7 +209,7 @@ impl ForgeryInput<'_> {
     }
 
     /// Sources with many packets, all from one port: sockets, which forged sources do not have.
-    fn constant_ports(&self) -> Option<ForgeryEvidence> {
+    fn constant_ports(&self) -> Option<String> {
         let mut attack = Vec::from_iter(self.attack().into_iter().map(|it| (it.source, it.port)));
         attack.sort_unstable();
         let sources = attack.chunk_by(|a, b| a.0 == b.0);
@@ -202,7 +218,7 @@ impl ForgeryInput<'_> {
         let constant = Vec::from_iter(busy.iter().filter(is_constant));
         let packets: usize = constant.iter().map(|packets| packets.len()).sum();
         let text = format!(
-            "{} of {} with many packets kept to one port, as sockets do",
+            "{} of {} with many packets kept to one port",
             grouped(constant.len() as u64),
             counted(busy.len() as u64, "source")
         );
@@ -210,7 +226,7 @@ impl ForgeryInput<'_> {
         let [got, sent] = self.target.packets;
         let is_victim = constant.len() < SOCKETS && share(sent, got) > ANSWERED;
         let is_told = is_most && 2 * constant.len() >= busy.len() && !is_victim;
-        is_told.then_some((text, Forged::No))
+        is_told.then_some(text)
     }
 
     fn impossible(&self) -> Option<ForgeryEvidence> {

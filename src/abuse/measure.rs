@@ -14,6 +14,7 @@ use super::filters::{
 };
 use super::forged::Forged;
 use super::packet::{HEAD, SampledPacket, commonest};
+use super::steady::steady;
 use super::target::Target;
 use super::{Abuse, SECOND};
 
@@ -41,11 +42,7 @@ const OF_ALL: u32 = 100;
 /// The share of real clients' packets above which a filter is never proposed.
 const TOO_MUCH: f64 = 0.05;
 
-/// Minimum number of requests of a source that asks steadily, and how many packets of others there are for each of them.
-const POLLS: usize = 4;
-const RARE: usize = 20;
-
-/// The largest chance of a range of ports that separates nothing.
+/// The largest chance of a range of ports or hop limits that separates nothing.
 const BY_CHANCE: f64 = 0.001;
 
 /// Filters that are reported.
@@ -235,11 +232,7 @@ impl<'m> TrafficMeasure<'m> {
         let least = (COMMON * self.attack.len() as f64).max(1.0) as usize;
         let all = [
             self.lengths(least),
-            self.values(
-                |it| it.hop_limit.into(),
-                least,
-                |values| (*values.start() > 0).then(|| Match::HopLimit(narrowed(&values))),
-            ),
+            self.values(|it| it.hop_limit.into(), least, |values| self.hop_limits(&values)),
             self.values(|it| it.port, least, |values| self.source_ports(values)),
         ];
         let identification = commonest(self.attack.iter().filter_map(|it| it.identification));
@@ -251,19 +244,41 @@ impl<'m> TrafficMeasure<'m> {
         all.chain(self.bytes()).collect()
     }
 
+    /// One hop limit, or a range of them. Where few players were seen, there is a range without any, too: those who come later
+    /// are in it.
+    fn hop_limits(&self, values: &RangeInclusive<u16>) -> Option<Match> {
+        let mut players = Vec::from_iter(self.clients.iter().map(|it| it.source));
+        players.sort_unstable();
+        players.dedup();
+        let is_known = *values.start() > 0;
+        let is_property = self.is_no_chance(values, |it| it.hop_limit.into(), players.len());
+        (is_known && is_property).then(|| Match::HopLimit(narrowed(values)))
+    }
+
     /// One source port, or a range of them. Where both sides choose ports at random, there is a range without players, too:
     /// the next player may be in it.
     fn source_ports(&self, values: RangeInclusive<u16>) -> Option<Match> {
         let mut ports = Vec::from_iter(self.clients.iter().map(|it| it.port));
         ports.sort_unstable();
         ports.dedup();
-        let ports_of_attack = self.attack.iter().filter(|it| values.contains(&it.port)).count();
-        let missed = 1.0 - ports_of_attack as f64 / self.attack.len().max(1) as f64;
-        let others = i32::try_from(ports.len()).unwrap_or(i32::MAX).saturating_sub(1);
-        // That so many random ports leave such a gap.
-        let chance = ports.len() as f64 * missed.powi(others);
-        let is_one = values.start() == values.end();
-        (is_one || chance <= BY_CHANCE).then_some(Match::SourcePort(values))
+        let is_property = self.is_no_chance(&values, |it| it.port, ports.len());
+        is_property.then_some(Match::SourcePort(values))
+    }
+
+    /// Whether so many players would not all be outside of a range by chance, if they were like the attack. One value is a
+    /// property of the attack.
+    fn is_no_chance(
+        &self,
+        values: &RangeInclusive<u16>,
+        value: impl Fn(&SampledPacket) -> u16,
+        players: usize,
+    ) -> bool {
+        let within = self.attack.iter().filter(|it| values.contains(&value(it))).count();
+        let missed = 1.0 - within as f64 / self.attack.len().max(1) as f64;
+        let others = i32::try_from(players).unwrap_or(i32::MAX).saturating_sub(1);
+        // That so many random values leave such a gap.
+        let chance = players as f64 * missed.powi(others);
+        values.start() == values.end() || chance <= BY_CHANCE
     }
 
     /// The lengths of many packets.
@@ -476,27 +491,6 @@ impl<'m> TrafficMeasure<'m> {
     }
 }
 
-/// The packets of an attack, and those that seem to be of clients where none is known for certain: the few sources that
-/// ask again and again at a pace, from one port, while nearly all others send one packet or two.
-fn steady(mut packets: Vec<SampledPacket>) -> (Vec<SampledPacket>, Vec<SampledPacket>) {
-    packets.sort_by_key(|packet| (packet.source, packet.time));
-    let is_steady = |of_source: &[SampledPacket]| {
-        let mut pairs = of_source.iter().zip(of_source.iter().skip(1));
-        let goes_on = |(a, b): (&SampledPacket, &SampledPacket)| {
-            a.port == b.port && b.time.since(a.time) >= SECOND
-        };
-        of_source.len() >= POLLS && pairs.all(goes_on)
-    };
-    let sources = packets.chunk_by(|a, b| a.source == b.source);
-    let (clients, attack): (Vec<_>, Vec<_>) = sources.partition(|it| is_steady(it));
-    let [mut clients, attack] = [clients, attack].map(|sources| sources.concat());
-    clients.sort_by_key(|packet| packet.time);
-    match clients.len().saturating_mul(RARE) <= packets.len() {
-        true => (attack, clients),
-        false => (packets, Vec::new()),
-    }
-}
-
 /// The range of values with most of the attack's packets that no client's packet is in, and their
 /// number; `None` without clients, since any range would do then.
 fn widest(
@@ -561,10 +555,20 @@ fn is_telling(what: &Match) -> bool {
     }
 }
 
+/// How likely a player who was not seen has the same: what the packets say is the attack's, an address is one sender's, and
+/// of hop limits and ports there are few.
+fn of_strangers(what: &Match) -> u8 {
+    match what {
+        Match::Length(_) | Match::MissingChallenge(_) | Match::Bytes { .. } => 0,
+        Match::Sources(_) => 1,
+        Match::HopLimit(_) | Match::SourcePort(_) | Match::Identification(_) | Match::Bogons => 2,
+    }
+}
+
 /// The order of filters. The dropped share must have been measured; without real clients, a limit
 /// per source harms them least, and then what few of them can have in common with the attack. A limit for all sources
 /// drops players and attackers alike, and is the last resort.
-fn rank(filter: &FirewallFilter, most: f64) -> (u8, i64, i64, usize) {
+fn rank(filter: &FirewallFilter, most: f64) -> (u8, i64, i64, u8, usize) {
     let millionths = |share: f64| (share * 1e6) as i64;
     let (drops, collateral) = (millionths(filter.drops), filter.collateral.map(millionths));
     let is_cheap = filter.collateral.is_some_and(|share| share <= most);
@@ -579,5 +583,6 @@ fn rank(filter: &FirewallFilter, most: f64) -> (u8, i64, i64, usize) {
         // What costs least; where that is unknown, a limit lets some of all through.
         _ => (3, collateral.unwrap_or(1_000_000 + i64::from(filter.limit.is_none()))),
     };
-    (class, order, -drops, filter.matches.len())
+    let shared = filter.matches.iter().map(of_strangers).max().unwrap_or(0);
+    (class, order, -drops, shared, filter.matches.len())
 }

@@ -21,7 +21,9 @@ mod phases;
 mod recent_exchanges;
 mod seen;
 mod senders;
+mod setting;
 mod sources;
+mod steady;
 mod target;
 mod timeline;
 mod translated;
@@ -32,7 +34,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{CrossFlowEvent, Map, Outline, Purpose, Role, Socket, Time};
-use dissectors::ledger::{GROUPS, LedgerSettings, Loads, asks_for_something};
+use dissectors::ledger::{GROUPS, Loads, asks_for_something};
 
 use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Datagrams, Event, Needs};
@@ -53,6 +55,7 @@ pub use forged::Forged;
 pub use omitted::Omitted;
 pub use seen::SeenTraffic;
 pub use senders::{Sender, Senders, SentPacket};
+pub use setting::AbuseSetting;
 pub use verdict::{Attack, Legitimate, SourcesOf};
 
 /// Bytes of memory per target, without its sources and packets.
@@ -64,31 +67,6 @@ const _: () = assert!(size_of::<Phases>() + size_of::<Target>() <= BYTES_OF_TARG
 const UNKNOWN: usize = 16;
 
 const SECOND: i64 = 1_000_000_000;
-
-/// The settings.
-#[derive(Clone, Copy, Debug)]
-pub struct AbuseSetting {
-    /// The thresholds.
-    pub ledger_settings: LedgerSettings,
-    /// The prefix lengths of networks by which sources are counted, in IPv4 and in IPv6.
-    pub networks: [u8; 2],
-    /// The share of real clients' packets that a filter may drop.
-    pub collateral: f64,
-}
-
-impl AbuseSetting {
-    /// The prefix lengths of networks, where no others are asked for.
-    pub const NETWORKS: [u8; 2] = [24, 48];
-
-    /// The share of real clients' packets that a filter may drop, where no other is asked for.
-    pub const COLLATERAL: f64 = 0.001;
-
-    /// With these thresholds, and what is usual otherwise.
-    pub fn usual(ledger_settings: LedgerSettings) -> AbuseSetting {
-        let (networks, collateral) = (AbuseSetting::NETWORKS, AbuseSetting::COLLATERAL);
-        AbuseSetting { ledger_settings, networks, collateral }
-    }
-}
 
 /// Reads the datagrams of a capture.
 pub struct Abuse {

@@ -151,7 +151,11 @@ pub(super) fn attack_on(attack: &Attack) -> String {
     let is = if attack.network.is_some() { "are" } else { "is" };
     match attack.kind {
         AttackKind::FloodedServer | AttackKind::FloodedMaster => {
-            format!("{target} {is} flooded with {}", plural(kind))
+            let what = match attack.other_services.is_empty() {
+                true => plural(kind),
+                false => "packets from ports of other services".to_owned(),
+            };
+            format!("{target} {is} flooded with {what}")
         }
         AttackKind::Reflector => {
             format!(

@@ -25,10 +25,10 @@ fn dropped(filter: &FirewallFilter) -> String {
             let bytes: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
             format!("bytes {bytes} at {at}")
         }
-        Match::Sources(sources) => {
-            let s = if sources.len() == 1 { "" } else { "es" };
-            format!("one of {} real address{s}", sources.len())
-        }
+        Match::Sources(sources) => match sources[..] {
+            [source] => format!("the real address {source}"),
+            _ => format!("one of {} real addresses", sources.len()),
+        },
     });
     let matches = matches.collect::<Vec<_>>().join(" and ");
     let those = if matches.is_empty() { String::new() } else { format!(" with {matches}") };

@@ -258,6 +258,36 @@ fn players_of_a_server_that_has_ended_are_no_flood() {
     assert_eq!(found.verdict("SEC007"), "inconclusive");
 }
 
+/// Packets of a player are numbered.
+#[test]
+fn the_same_packet_again_and_again_is_no_play() {
+    let mut traffic = Traffic::new();
+    for source in 0..64 {
+        for nth in 0..300 {
+            let from = format!("11.0.{source}.9:27005");
+            traffic.send(nth * 30 + source, &from, SERVER, &content(7, 40 + source as usize));
+        }
+    }
+    let found = traffic.found();
+    assert_eq!(found.attack()["seat"], "flooded_server");
+    assert_eq!(found.verdict("SEC007"), "fail");
+}
+
+/// Sources of one program: nothing shows that they are forged, and nothing said contradicts that.
+#[test]
+fn sources_with_one_port_and_one_identification_are_not_forged() {
+    let mut traffic = Traffic::new();
+    traffic.plays("84.0.7.9:27005", 10_000, true);
+    for nth in 0..10_000_u64 {
+        let from = format!("{}.7.{}.9:4444", 11 + nth % 40, nth % 40);
+        let ttl = 44 + (nth % 40) as u8 / 3;
+        traffic.send_as(3_000 + nth / 2, &from, SERVER, INFO, (ttl, 1));
+    }
+    let found = traffic.found();
+    assert_eq!(found.attack()["forged"], "no", "{}", found.text);
+    assert!(found.text.contains("no: 40 of 40 sources"), "{}", found.text);
+}
+
 #[test]
 fn one_socket_that_floods_and_is_not_answered_is_not_forged() {
     let mut traffic = Traffic::new();
