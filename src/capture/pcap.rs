@@ -118,38 +118,22 @@ fn plausible_length(record: &[u8], big_endian: bool) -> Option<usize> {
     (is_packet && fraction < 1_000_000 && seconds >= EARLIEST).then_some(length as usize)
 }
 
-/// A pcap file.
-pub(super) struct Pcap {
-    path: PathBuf,
-    file: u32,
-    input: Input,
+/// What a file's header says of its records.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PcapHeader {
+    magic: u32,
     big_endian: bool,
-    /// Length of a record header.
-    head: usize,
-    /// Other possible lengths, until it is known.
-    others: &'static [usize],
     lengths: Lengths,
     /// Nanoseconds per unit of a record's fraction.
     unit: i64,
     link: LinkType,
-    /// Bytes of the current record, to be consumed before the next.
-    record: usize,
-    time: i64,
-    original_length: u32,
-    /// Bytes borrowed from the current packet.
-    borrowed: usize,
-    /// Instead of a packet; the capture is over then.
-    notice: Option<Notice>,
 }
 
-impl Pcap {
-    /// Reads the header.
-    pub(super) fn new(path: &Path, file: u32, mut input: Input) -> Result<Pcap, PcapError> {
-        input.fill(HEADER);
-        let bytes: [u8; HEADER] = *input.unread().first_chunk().ok_or(PcapError::Cut)?;
-        let (magic, big_endian) = magic(&bytes).ok_or(PcapError::Cut)?;
+impl PcapHeader {
+    fn read(bytes: &[u8; HEADER]) -> Result<PcapHeader, PcapError> {
+        let (magic, big_endian) = magic(bytes).ok_or(PcapError::Cut)?;
         // All variants have the same header, but the parser does not know every magic number.
-        let mut plain = bytes;
+        let mut plain = *bytes;
         plain[..4].copy_from_slice(&if big_endian {
             MICROSECONDS.to_be_bytes()
         } else {
@@ -164,25 +148,84 @@ impl Pcap {
             (2, 4..) => Lengths::InOrder,
             (major, minor) => return Err(PcapError::Version(major, minor)),
         };
+        let unit = if magic == NANOSECONDS { 1 } else { 1_000 };
+        // The upper bits show whether a checksum follows each packet; they do not belong to the
+        // link type.
+        let link = LinkType((header.network.0 & 0xFFFF) as u16);
+        Ok(PcapHeader { magic, big_endian, lengths, unit, link })
+    }
+}
+
+/// A place from which on a file cannot be read.
+fn broken(path: &Path, offset: u64, what: &'static str) -> Notice {
+    Notice::BrokenBlock { path: path.to_owned(), offset, what: what.into() }
+}
+
+/// A pcap file.
+pub(super) struct Pcap {
+    path: PathBuf,
+    file: u32,
+    input: Input,
+    header: PcapHeader,
+    /// Length of a record header.
+    head: usize,
+    /// Other possible lengths, until it is known.
+    others: &'static [usize],
+    /// Bytes of the current record, to be consumed before the next.
+    record: usize,
+    time: i64,
+    original_length: u32,
+    /// Bytes borrowed from the current packet.
+    borrowed: usize,
+    /// Instead of a packet; the capture is over then.
+    notice: Option<Notice>,
+}
+
+impl Pcap {
+    /// Reads the header.
+    pub(super) fn new(path: &Path, file: u32, mut input: Input) -> Result<Pcap, PcapError> {
+        input.fill(HEADER);
+        let bytes = input.unread().first_chunk().ok_or(PcapError::Cut)?;
+        let header = PcapHeader::read(bytes)?;
         input.consume(HEADER as u64);
         Ok(Pcap {
             path: path.to_owned(),
             file,
             input,
-            big_endian,
-            head: if magic == MODIFIED { 24 } else { 16 },
-            others: other_heads(magic, lengths),
-            lengths,
-            unit: if magic == NANOSECONDS { 1 } else { 1_000 },
-            // The upper bits show whether a checksum follows each packet; they do not belong to the
-            // link type.
-            link: LinkType((header.network.0 & 0xFFFF) as u16),
+            header,
+            head: if header.magic == MODIFIED { 24 } else { 16 },
+            others: other_heads(header.magic, header.lengths),
             record: 0,
             time: 0,
             original_length: 0,
             borrowed: 0,
             notice: None,
         })
+    }
+
+    /// Whether the next record may be the header of another file, which `cat` joined with this one: it would have no bytes.
+    #[inline(always)]
+    fn may_be_header(&self) -> bool {
+        self.input.unread().get(8..16) == Some(&[0; 8]) && is_pcap(self.input.unread())
+    }
+
+    /// Passes over the header of a file that was joined with this one. Returns what is wrong, if its records cannot be read
+    /// as those before.
+    #[cold]
+    fn passes_header(&mut self) -> Result<(), &'static str> {
+        self.input.fill(HEADER);
+        let bytes = self.input.unread().first_chunk();
+        match bytes.map(PcapHeader::read) {
+            Some(Ok(header)) if header == self.header => {
+                self.input.consume(HEADER as u64);
+                Ok(())
+            }
+            Some(Ok(_)) => Err(
+                "another capture begins here, with another link type, byte order or resolution: give \
+                                each file by itself, with --merge",
+            ),
+            _ => Err("ends inside the header of another capture"),
+        }
     }
 
     /// Determines the length of record headers, at the first or the second record. Of a pipe, only
@@ -193,15 +236,15 @@ impl Pcap {
         let is_all = self.input.in_memory().is_some();
         if self.input.position() == HEADER as u64 {
             let (records, others) = (self.input.unread(), self.others);
-            let is_first_good = plausible_length(records, self.big_endian).is_some();
-            let head = record_head(records, self.head, others, self.big_endian, is_all);
+            let is_first_good = plausible_length(records, self.header.big_endian).is_some();
+            let head = record_head(records, self.head, others, self.header.big_endian, is_all);
             if head != self.head || is_all || !is_first_good {
                 (self.head, self.others) = (head, &[]);
             }
             return None;
         }
         let others = std::mem::take(&mut self.others);
-        if plausible_length(self.input.unread(), self.big_endian).is_some() {
+        if plausible_length(self.input.unread(), self.header.big_endian).is_some() {
             return None;
         }
         let is_other = others.iter().any(|other| self.has_two(other - self.head, *other));
@@ -217,7 +260,7 @@ impl Pcap {
         for _ in 0..2 {
             self.input.fill(at + 16);
             let record = self.input.unread().get(at..);
-            let length = record.and_then(|record| plausible_length(record, self.big_endian));
+            let length = record.and_then(|record| plausible_length(record, self.header.big_endian));
             let Some(length) = length else { return false };
             at += head + length;
             if self.input.fill(at) < at {
@@ -233,7 +276,7 @@ impl Pcap {
         self.record = self.head + length as usize;
         self.borrowed = BORROWED.min(length as usize);
         self.original_length = original_length;
-        self.time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;
+        self.time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.header.unit;
     }
 
     /// The current packet.
@@ -241,14 +284,14 @@ impl Pcap {
     fn packet(&self) -> Packet<'_> {
         Packet {
             time: self.time,
-            link: self.link,
+            link: self.header.link,
             interface: 0,
             original_length: self.original_length,
             data: self.input.unread().get(self.head..self.head + self.borrowed).unwrap_or_default(),
             file: self.file,
             number: 0,
             offset: self.input.position() + self.head as u64,
-            digits: if self.unit == 1 { 9 } else { 6 },
+            digits: if self.header.unit == 1 { 9 } else { 6 },
         }
     }
 
@@ -288,39 +331,38 @@ impl Packets for Pcap {
         if !self.input.consume(record) {
             return self.end(before, true);
         }
-        let available = self.input.fill(self.head);
+        let mut available = self.input.fill(self.head);
+        while self.may_be_header() {
+            if let Err(what) = self.passes_header() {
+                let offset = self.input.position();
+                return self.stop(broken(&self.path, offset, what));
+            }
+            available = self.input.fill(self.head);
+        }
         if available < self.head {
-            return self.end(before + record, available > 0);
+            return self.end(self.input.position(), available > 0);
         }
         if !self.others.is_empty()
             && let Some(what) = self.decide()
         {
             let offset = self.input.position();
-            return self.stop(Notice::BrokenBlock {
-                path: self.path.clone(),
-                offset,
-                what: what.into(),
-            });
+            return self.stop(broken(&self.path, offset, what));
         }
-        let numbers = numbers(self.input.unread(), self.big_endian)?;
+        let numbers = numbers(self.input.unread(), self.header.big_endian)?;
         let offset = self.input.position();
         // In a file that became shorter, zeros are read.
         if self.input.shrank() || (numbers == [0; 4] && self.input.is_shorter()) {
             return self.end(offset, true);
         }
         let [seconds, fraction, third, fourth] = numbers;
-        let (length, original_length) = match self.lengths {
+        let (length, original_length) = match self.header.lengths {
             Lengths::InOrder => (third, fourth),
             Lengths::Swapped => (fourth, third),
             Lengths::SwappedIfTooLong => (third.min(fourth), third.max(fourth)),
         };
         if length as usize > PLAUSIBLE {
             let what = "a record of more than 256 MiB: the file is damaged from here on";
-            return self.stop(Notice::BrokenBlock {
-                path: self.path.clone(),
-                offset,
-                what: what.into(),
-            });
+            return self.stop(broken(&self.path, offset, what));
         }
         let wanted = self.head + BORROWED.min(length as usize);
         if self.input.fill(wanted) < wanted {
@@ -349,7 +391,7 @@ impl Packets for Pcap {
 
     fn is_awaited(&self) -> bool {
         let next = self.input.unread().get(self.record..).unwrap_or_default();
-        let length = numbers(next, self.big_endian).map(|[_, _, one, other]| one.min(other));
+        let length = numbers(next, self.header.big_endian).map(|[_, _, one, other]| one.min(other));
         let is_there = length.is_some_and(|length| next.len() >= self.head + length as usize);
         !is_there && self.input.is_silent()
     }

@@ -274,6 +274,30 @@ fn damage_does_not_make_a_file_another_recorders() {
     assert_eq!((all.data(), all.notices.len()), (vec![&b"first"[..], b"second"], 1));
 }
 
+/// As `cat` joins files, or compressed ones.
+#[test]
+fn files_that_were_joined_are_read_as_one() {
+    for order in ORDERS {
+        for magic in [MICROSECONDS, NANOSECONDS, MODIFIED] {
+            let file = two(order, magic);
+            let all = both(&[&*file, &file[..24], &file].concat());
+            // In the order of time.
+            let twice = [&b"first"[..], b"first", b"second", b"second"];
+            assert_eq!(all.data(), twice, "{order:?} {magic:X}");
+            assert!(matches!(all.notices[..], [Notice::Unordered { is_mended: true, .. }]));
+            // Records of another kind cannot follow.
+            let other = header(order, magic, (2, 4), 101);
+            let all = both(&[&*file, &other].concat());
+            assert_eq!(all.data(), [&b"first"[..], b"second"]);
+            let [Notice::BrokenBlock { offset, what, .. }] = &all.notices[..] else {
+                panic!("{:?}", all.notices)
+            };
+            assert_eq!(*offset, file.len() as u64);
+            assert!(what.contains("another capture begins here"), "{what}");
+        }
+    }
+}
+
 #[test]
 fn a_packet_of_nothing_at_time_zero_is_a_packet() {
     let mut bytes = header(Order::Little, MICROSECONDS, (2, 4), 1);
