@@ -146,7 +146,24 @@ impl Compiler<'_> {
             }
         }
         self.keep_comparable(&mut compiled, sort)?;
+        if let FieldTest::In(set) = &self.test.ask {
+            set.iter().try_for_each(|(first, last)| self.range(first, last.as_ref()))?;
+        }
         Ok(compiled)
+    }
+
+    /// Checks that a range is not empty.
+    fn range(&self, first: &Literal, last: Option<&Literal>) -> Result<(), FilterError> {
+        let Some(last) = last.filter(|last| Operand::of(first).is_above(&Operand::of(last))) else {
+            return Ok(());
+        };
+        let what = "this range is empty: its end is below its beginning".to_owned();
+        let written = |it: &Literal| match it.is_quoted {
+            true => format!("\"{}\"", it.text),
+            false => it.text.to_string(),
+        };
+        let help = format!("write {}..{}", written(last), written(first));
+        Err(self.error(&(first.at.start..last.at.end), what, help))
     }
 
     /// Keeps the meanings whose values can be compared in this way.
@@ -381,6 +398,8 @@ impl Compiler<'_> {
                 .to_owned()
         } else if is("address") {
             "write an address as 10.0.0.2, 10.0.0.0/8 or [::1]:27015".to_owned()
+        } else if are.iter().any(|name| name.ends_with("integer")) {
+            "compare it with a number".to_owned()
         } else if are.is_empty() || is("group") || is("map") || is("list") || is("transport") {
             "use it without a comparison to test whether it is present".to_owned()
         } else {

@@ -232,6 +232,19 @@ impl Operand {
         }
     }
 
+    /// Whether it is greater than another one, whatever both are.
+    pub(super) fn is_above(&self, other: &Operand) -> bool {
+        let numbers = self.number.zip(other.number).map(|(a, b)| a.compare(b));
+        let times = self.time.zip(other.time).map(|(a, b)| Some(a.cmp(&b)));
+        let texts = self.text.as_ref().zip(other.text.as_ref()).map(|(a, b)| Some(a.cmp(b)));
+        let networks = self.network.as_ref().zip(other.network.as_ref());
+        let networks = networks.map(|(a, b)| b.order(a.address));
+        let severities = self.severity.zip(other.severity).map(|(a, b)| a.partial_cmp(&b));
+        let mut all =
+            [numbers, times, texts, networks, severities].into_iter().flatten().peekable();
+        all.peek().is_some() && all.all(|order| order == Some(Ordering::Greater))
+    }
+
     /// Whether both are single addresses, without ports, that may have others between them.
     pub(super) fn are_addresses(first: &Operand, last: &Operand) -> bool {
         let family = |end: &Operand| {

@@ -58,6 +58,14 @@ fn errors_have_a_position_and_help() {
         ("..", "unexpected `..`", "a field"),
         ("a2s..map", "unexpected `a2s..map`", "a field"),
         ("frame in {}", "unexpected `}`", "a value"),
+        ("frame in {5..1}", "this range is empty", "write 1..5"),
+        ("map in {\"b\"..\"a\"}", "this range is empty", "write \"a\"..\"b\""),
+        (
+            "ip.src in {10.0.0.1, 10.0.0.9..10.0.0.2}",
+            "this range is empty",
+            "write 10.0.0.2..10.0.0.9",
+        ),
+        ("time in {\"2027-01-01\"..\"2026-01-01\"}", "this range is empty", "write \"2026"),
     ] {
         let said = error(source);
         assert!(said.contains(what) && said.contains(help), "{source}: {said}");
