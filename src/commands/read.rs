@@ -73,7 +73,7 @@ fn read_all(
     let stop = stop.map_or(Stop::default(), |stop| stop());
     let filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
     let monitor = Monitor::new(stop, err);
-    let mut reading = CaptureReading { input, options, filter, consumer, monitor, progress };
+    let mut reading = CaptureReading { input, options, filter, consumer, monitor, stop, progress };
     match input.merge && input.files.len() > 1 {
         true => reading.merged(),
         false => reading.one_by_one(),
@@ -88,6 +88,8 @@ struct CaptureReading<'r> {
     filter: Option<FileFilter>,
     consumer: &'r mut dyn Consumer,
     monitor: Monitor<'r>,
+    /// Set by an interrupt. A pipe ends by itself then: its writer was often interrupted, too, and has something left.
+    stop: Stop,
     /// Shows how far it is.
     progress: Option<&'r Progress>,
 }
@@ -114,7 +116,7 @@ impl CaptureReading<'_> {
 
     /// File after file. One that cannot be read does not keep the others from being read.
     fn one_by_one(&mut self) -> Result<(), Failure> {
-        let (files, stop) = (&self.input.files, self.monitor.stop);
+        let (files, stop) = (&self.input.files, self.stop);
         let mut ended = Ok(());
         for (at, file) in files.iter().enumerate() {
             if stop.is_asked() && at > 0 {
@@ -124,7 +126,6 @@ impl CaptureReading<'_> {
                 writeln!(err, "gamewire: warning: interrupted: {more} more {files} not read").ok();
                 break;
             }
-            // A pipe ends by itself: its writer was often interrupted, too, and has something left.
             self.monitor.stop = if file.is_file() { stop } else { Stop::default() };
             let Err(failure) = self.file(file) else { continue };
             let is_of_file = matches!(failure, Failure::Capture(_) | Failure::Unread(_));
@@ -176,6 +177,10 @@ impl CaptureReading<'_> {
             }
             None => self.one_thread(called, packets, &mut progress)?,
         };
+        // The header alone is nothing to report of.
+        if self.stop.is_asked() && read.packets == 0 {
+            return Err(Failure::Interrupted);
+        }
         // Until the result is there, which may take long, too, or is written, the bar remains.
         self.consumer.end(&mut read)?;
         bar.iter().for_each(|bar| bar.erase());

@@ -67,6 +67,8 @@ pub fn run(
         current: None,
         again: None,
     };
+    // From here on, an interrupt is remembered: what a pipe had until then is kept, and read afterwards.
+    terminal.stop.iter().for_each(|stop| _ = stop());
     let mut kept = KeptInputs::of(&input.files)?;
     let ran = read(input, &config, &mut collecting, terminal, err, terminal.err);
     if collecting.captures.is_empty() {

@@ -337,6 +337,37 @@ fn a_pipe_that_is_interrupted_before_its_first_packet_has_no_result() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), said);
 }
 
+/// What `tcpdump -w -` has written before its first packet.
+#[test]
+fn a_pipe_that_is_interrupted_after_its_header_has_no_result() {
+    let folder = Folder::new("header-alone");
+    let header = &fs::read(sample("gamespy1-query.pcap")).expect("a sample")[..24];
+    for args in [
+        &["check", "-"][..],
+        &["summary", "-"],
+        &["dissect", "-"],
+        &["export", "-", "--format", "csv", "-o", "tables"],
+        &["report", "-", "-o", "page.html"],
+        &["scrub", "-", "-o", "copy.pcapng"],
+    ] {
+        let mut command = binary();
+        let command = command.args(args).current_dir(&folder.0).stdin(Stdio::piped());
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
+        let mut pipe = child.stdin.take().expect("a pipe");
+        pipe.write_all(header).expect("it is read");
+        std::thread::sleep(Duration::from_millis(500));
+        let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(status.expect("kill runs").success());
+        let output = child.wait_with_output().expect("it ends");
+        drop(pipe);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{args:?}: {err}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+        assert_eq!(err, "gamewire: interrupted: nothing was written\n", "{args:?}");
+    }
+}
+
 #[test]
 fn a_closed_output_pipe_ends_it_silently() {
     let path = sample("a2s-split-order.pcap");
