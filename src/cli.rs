@@ -212,15 +212,15 @@ pub enum Command {
     #[command(after_help = examples::two(Some("record")))]
     Record(RecordArgs),
     /// Write a report for the browser: verdict, charts, tables, ladders
-    #[command(after_help = examples::two(Some("report")))]
+    #[command(after_help = examples::two(Some("report")), mut_args(sniffing::without_live))]
     Report(ReportArgs),
     /// Write tables for DuckDB, Spark, pandas and others
     ///
     /// Messages, flows, findings, servers, clients; docs/tables.md lists the columns.
-    #[command(after_help = examples::two(Some("export")))]
+    #[command(after_help = examples::two(Some("export")), mut_args(sniffing::without_live))]
     Export(ExportArgs),
     /// Write a copy to share: addresses, names and texts are replaced
-    #[command(after_help = examples::two(Some("scrub")))]
+    #[command(after_help = examples::two(Some("scrub")), mut_args(sniffing::without_live))]
     Scrub(ScrubArgs),
     #[cfg(feature = "cli")]
     /// Play game servers and masters for clients under test
@@ -477,7 +477,7 @@ pub struct ScrubArgs {
     /// With the same key, each has the same replacement in several captures.
     #[arg(long, value_name = "TEXT")]
     pub key: Option<String>,
-    /// Keep the IP, UDP and TCP headers of other traffic, without its payload
+    /// Keep the IP, UDP and TCP headers of other traffic, without its payload: diagnose and abuse may need them
     #[arg(long)]
     pub keep_foreign: bool,
     /// The input.

@@ -80,6 +80,13 @@ pub struct LiveArgs {
     pub metrics_host: Vec<HostName>,
 }
 
+/// An argument of a command that reads files and writes none of their packets: its help does not list what it refuses.
+pub(super) fn without_live(argument: clap::Arg) -> clap::Arg {
+    let is_live = argument.get_help_heading() == Some(LIVE);
+    let is_refused = is_live || matches!(argument.get_id().as_str(), "write" | "annotate");
+    if is_refused { argument.hide(true) } else { argument }
+}
+
 /// Parses the address to listen at; the default is the loopback address.
 fn endpoint(typed: &str) -> Result<SocketAddr, String> {
     let port =

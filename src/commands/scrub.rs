@@ -32,12 +32,12 @@ const MOST_LOSSES: usize = 1 << 16;
 /// # Errors
 /// The input cannot be read, or the output not be written.
 pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal<'_>) -> Result<(), Failure> {
-    if args.input.files.len() != 1 {
-        let why = "scrub reads one capture: name one file; `mergecap -w ALL FILE...` makes one of several";
-        return Err(Failure::Other(why.to_owned()));
-    }
     if args.input.live.interface.is_some() || args.input.live.write.is_some() {
         let why = "scrub reads a file and writes to -o; --interface and -w are for other commands";
+        return Err(Failure::Other(why.to_owned()));
+    }
+    if args.input.files.len() != 1 {
+        let why = "scrub reads one capture: name one file; `mergecap -w ALL FILE...` makes one of several";
         return Err(Failure::Other(why.to_owned()));
     }
     let why = "a copy is written whole or not at all; name a file";
@@ -55,7 +55,7 @@ pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal<'_>) -> Res
     }
     ran?;
     let output = escaped(&args.output.to_string_lossy()).into_owned();
-    copy.written.tell(&output, err);
+    copy.written.tell(&output, copy.is_filtered, err);
     Ok(())
 }
 
@@ -81,7 +81,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn tell(&self, output: &str, err: &mut dyn Write) {
+    fn tell(&self, output: &str, is_filtered: bool, err: &mut dyn Write) {
         if self.packets == 0 {
             let why = "there is no message in the capture";
             writeln!(err, "gamewire: warning: {output} has no packets: {why}").ok();
@@ -93,7 +93,14 @@ impl Counts {
         let notes = [
             note(self.compressed, "compressed response", "cut after the header"),
             note(self.cut, "packet", "cut: no message accounts for the rest of the payload"),
-            note(self.dropped, "packet", "of other traffic left out"),
+            note(
+                self.dropped,
+                "packet",
+                match is_filtered {
+                    true => "of other messages and other traffic left out",
+                    false => "of other traffic left out",
+                },
+            ),
             note(
                 self.late,
                 "message",
