@@ -118,7 +118,8 @@ impl Json {
         out.extend_from_slice(m.message.protocol_name().as_bytes());
         out.extend_from_slice(b"\",\"message\":\"");
         out.extend_from_slice(m.message.name().as_bytes());
-        out.push(b'"');
+        out.extend_from_slice(b"\",\"length\":");
+        unsigned(out, payload.sent());
         if let Some(via) = m.via {
             out.extend_from_slice(b",\"via\":\"");
             let _ = std::fmt::write(&mut Escaped(out), format_args!("{via}"));

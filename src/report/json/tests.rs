@@ -43,7 +43,7 @@ fn pairs(bytes: &[u8], at: usize, tree: &mut Tree) {
 
 #[test]
 fn a_line() {
-    insta::assert_snapshot!(Sample::players().report(&mut Json::new(false)), @r#"{"frame":7,"frames":[7],"time":"2026-11-20T10:00:00.123456Z","flow":3,"transport":"udp","src":"10.0.0.2:27015","dst":"10.0.0.1:50000","protocol":"a2s","message":"player_response","fields":{"num_players":3,"players":[{"name":"Ann","score":5,"duration":12.5},{"name":"B\u001b[2J \"b\"�","score":-2,"duration":null}]},"split":{"layout":"orange_box","compressed":false},"findings":[{"rule":"A2S030","slug":"player-count","severity":"error","verdict":"fail","message":"Num Players says 3, the packet holds 2 entries","offset":5,"length":1},{"rule":"A2S032","slug":"player-duration","severity":"warning","verdict":"fail","message":"NaN","offset":33,"length":4},{"rule":"A2S031","slug":"player-index","severity":"note","verdict":"note","message":"no index","offset":6,"length":12},{"rule":"A2S031","slug":"player-index","severity":"note","verdict":"note","message":"no index","offset":18,"length":19}]}"#);
+    insta::assert_snapshot!(Sample::players().report(&mut Json::new(false)), @r#"{"frame":7,"frames":[7],"time":"2026-11-20T10:00:00.123456Z","flow":3,"transport":"udp","src":"10.0.0.2:27015","dst":"10.0.0.1:50000","protocol":"a2s","message":"player_response","length":37,"fields":{"num_players":3,"players":[{"name":"Ann","score":5,"duration":12.5},{"name":"B\u001b[2J \"b\"�","score":-2,"duration":null}]},"split":{"layout":"orange_box","compressed":false},"findings":[{"rule":"A2S030","slug":"player-count","severity":"error","verdict":"fail","message":"Num Players says 3, the packet holds 2 entries","offset":5,"length":1},{"rule":"A2S032","slug":"player-duration","severity":"warning","verdict":"fail","message":"NaN","offset":33,"length":4},{"rule":"A2S031","slug":"player-index","severity":"note","verdict":"note","message":"no index","offset":6,"length":12},{"rule":"A2S031","slug":"player-index","severity":"note","verdict":"note","message":"no index","offset":18,"length":19}]}"#);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn the_envelope() {
     let expected = json!({
         "frame": 7, "frames": [5, 6, 7, 9], "time": "1969-12-31T23:59:59.999999999Z", "flow": 3,
         "transport": "udp", "src": "[::1]:27015", "dst": "[::ffff:10.0.0.1]:1", "via": "\"gre\"",
-        "protocol": "a2s", "message": "other", "fields": {}, "findings": [],
+        "protocol": "a2s", "message": "other", "length": 0, "fields": {}, "findings": [],
     });
     assert_eq!(read(&sample), expected);
 }
