@@ -41,7 +41,7 @@ pub fn run(
         segments: Segments::default(),
         elsewhere: Elsewhere::default(),
         paint: painted(args.color, terminal.out),
-        columns: terminal.columns.unwrap_or(COLUMNS),
+        columns: (terminal.columns.unwrap_or(COLUMNS), terminal.columns.is_some()),
         capture: None,
         warnings: Vec::new(),
         out,
@@ -63,7 +63,8 @@ struct FollowConsumer<'w> {
     segments: Segments,
     elsewhere: Elsewhere,
     paint: Paint,
-    columns: usize,
+    /// The width of ladders, and whether it is that of a terminal.
+    columns: (usize, bool),
     /// The capture's name, if there are several.
     capture: Option<String>,
     warnings: Vec<String>,

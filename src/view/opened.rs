@@ -203,7 +203,7 @@ impl LadderScreen {
         let mut out = Vec::new();
         let width = self.width.max(120);
         self.drawn.ladder.text(
-            width,
+            (width, false),
             &mut TimeFormatter::new(self.time),
             Paint::new(false),
             &mut out,

@@ -38,14 +38,14 @@ fn ladders_of_six_samples() {
 }
 
 #[test]
-fn no_line_is_longer_than_the_width_and_every_message_has_one() {
+fn nothing_is_cut_in_a_pipe_and_every_message_has_a_line() {
     for sample in
         ["gamespy1-faults.pcap", "gamespy4-faults.pcap", "a2s-quirks.pcap", "silence-icmp.pcap"]
     {
         let path = format!("samples/{sample}");
         let text = drawn(&[&path]);
-        let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
-        assert!(longest <= 120, "{sample}: {longest}");
+        // Names between lines may be: those are as far apart as 120 columns allow.
+        assert!(!text.lines().any(|line| line.ends_with('\u{2026}')), "{sample}: {text}");
         let arrows = text.lines().filter(|line| line.contains(['>', '<', '\u{2500}', '\u{254C}']));
         let json: serde_json::Value =
             serde_json::from_str(&drawn(&["--format", "json", &path])).unwrap();
@@ -188,7 +188,6 @@ fn long_times_do_not_truncate_numbers() {
         let first = text.lines().find(|line| line.starts_with(time)).unwrap();
         let rest = first.strip_prefix(time).unwrap();
         assert!(rest.starts_with("      1  \u{2502}"), "{style}: {text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
         let lines = Vec::from_iter(text.lines().filter(|line| line.contains('\u{2502}')));
         let lane = first.find('\u{2502}').unwrap();
         assert!(lines.iter().all(|line| line.find('\u{2502}') == Some(lane)), "{text}");

@@ -105,9 +105,16 @@ pub struct LadderLine {
 }
 
 impl Ladder {
-    /// Draws it in this many columns.
-    pub fn text(&self, width: usize, stamp: &mut TimeFormatter, paint: Paint, out: &mut Vec<u8>) {
-        for line in self.lines(width, stamp) {
+    /// Draws it in this many columns. Beyond them, texts are cut on a terminal only.
+    pub fn text(
+        &self,
+        (width, is_terminal): (usize, bool),
+        stamp: &mut TimeFormatter,
+        paint: Paint,
+        out: &mut Vec<u8>,
+    ) {
+        let most = if is_terminal { width } else { usize::MAX };
+        for line in self.lines_cut(width, most, stamp) {
             for (tone, text) in line.parts {
                 match tone {
                     Some(tone) => {
@@ -122,6 +129,11 @@ impl Ladder {
 
     /// Its lines in this many columns: first the one that names the parties.
     pub fn lines(&self, width: usize, stamp: &mut TimeFormatter) -> Vec<LadderLine> {
+        self.lines_cut(width, width, stamp)
+    }
+
+    /// The same, with lines of at most `most` columns.
+    fn lines_cut(&self, width: usize, most: usize, stamp: &mut TimeFormatter) -> Vec<LadderLine> {
         let mut times = self.times(stamp);
         let is_narrow = width < NARROW;
         if is_narrow {
@@ -145,7 +157,7 @@ impl Ladder {
                 lines.push(LadderLine::above(Tone::Faint, text));
                 day = today;
             }
-            self.step(at, before, &lanes, width, &mut lines);
+            self.step(at, before, &lanes, [width, most], &mut lines);
         }
         lines
     }
@@ -209,15 +221,17 @@ impl Ladder {
         at: usize,
         before: String,
         lanes: &HostColumns,
-        width: usize,
+        [width, most]: [usize; 2],
         lines: &mut Vec<LadderLine>,
     ) {
         let Some(step) = self.steps.get(at) else { return };
+        let is_narrow = lanes.before + lanes.width() + 2 > width;
+        let most = if is_narrow { width } else { most };
         let tone = if step.icmp { Tone::Faint } else { Tone::Message };
         let arrow = lanes.arrow(step);
         let arrow = shortened(&arrow, width.saturating_sub(lanes.before)).into_owned();
         let mut parts = vec![(Some(Tone::Faint), before), (Some(tone), arrow)];
-        let room = width.saturating_sub(lanes.before + lanes.width() + 2);
+        let room = most.saturating_sub(lanes.before + lanes.width() + 2);
         let details = self.details(step);
         let details = shortened(&details, room);
         if !details.is_empty() && room >= WORD {
@@ -229,7 +243,7 @@ impl Ladder {
             let text = format!("! {} {}", found.word(), found.text);
             let line = format!("{:1$}{empty}  {text}", "", lanes.before);
             let tone = Tone::Finding(found.severity, found.verdict);
-            let parts = vec![(Some(tone), shortened(&line, width).into_owned())];
+            let parts = vec![(Some(tone), shortened(&line, most).into_owned())];
             lines.push(LadderLine { step: Some(at), parts });
         }
     }
