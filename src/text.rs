@@ -116,10 +116,20 @@ fn width_of(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// Truncates a text to this number of terminal columns; a longer one ends with `…`.
+/// A beginning of an address that is shorter than this says nothing.
+const ADDRESS: usize = 8;
+
+/// Truncates a text to this number of terminal columns; a longer one ends with `…`. An IPv6 address in brackets keeps its port.
 pub fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
+    }
+    if let Some((address, rest)) = text.split_once("]:").filter(|_| text.starts_with('[')) {
+        let port = rest.split(' ').next().unwrap_or_default();
+        let end = format!("]:{port}");
+        if let Some(room) = columns.checked_sub(width(&end)).filter(|room| *room >= ADDRESS) {
+            return Cow::Owned(shortened(address, room).into_owned() + &end);
+        }
     }
     let (mut cut, mut room) = (String::new(), columns.saturating_sub(1));
     for c in text.chars() {
@@ -293,6 +303,9 @@ mod tests {
     fn long_texts_are_truncated() {
         assert_eq!(["abc", "abcd", ""].map(|text| shortened(text, 3)), ["abc", "ab\u{2026}", ""]);
         assert_eq!(shortened("abc", 0), "");
+        let end = "[2001:db8:85a3::8a2e:370:7334]:27015 (master)";
+        assert_eq!(shortened(end, 21), "[2001:db8:85a\u{2026}]:27015");
+        assert_eq!(shortened(end, 10), "[2001:db8\u{2026}");
         // Characters of two columns, and of none.
         assert_eq!(["\u{6771}\u{4EAC}", "e\u{301}e\u{301}e\u{301}"].map(width), [4, 3]);
         assert_eq!(shortened("\u{6771}\u{4EAC}", 3), "\u{6771}\u{2026}");

@@ -45,8 +45,9 @@ impl TextTable {
     /// A table without rows.
     pub(super) fn new(columns: Vec<TextColumn>, terminal: Option<usize>) -> TextTable {
         let natural: Vec<_> = columns.iter().map(|column| width(&column.heading)).collect();
-        let shown = natural.iter().copied().map(Some).collect();
-        TextTable { columns, natural, shown, terminal, gap: 2 }
+        let mut table = TextTable { columns, natural, shown: Vec::new(), terminal, gap: 2 };
+        table.fit();
+        table
     }
 
     /// The widths of columns that are usually as wide as `usual`, one space apart, on a screen of this width;

@@ -8,6 +8,9 @@ use super::places::{PacketName, PacketPlaces};
 use super::{Cell, Rows};
 use crate::flows::FlowRow;
 
+/// The width of an IPv4 address and a port. On a narrow terminal, longer ones and roles are shortened to it.
+const END: usize = 21;
+
 /// The table of flows.
 pub enum Flows {}
 
@@ -58,11 +61,11 @@ impl Rows for Flows {
         /// Its port.
         [Extra] b_port: Integer = row.ends[1].port();
         /// The protocol.
-        protocol: Text or absent = named(row.protocol), shown("PROTOCOL").place(1);
+        protocol: Text or absent = named(row.protocol), shown("PROTOCOL").useful(7).place(1);
         /// The end that is the client, or would be.
-        [People] client: Text = end(row, 0, Role::Client), shown("CLIENT").place(1);
+        [People] client: Text = end(row, 0, Role::Client), shown("CLIENT").shortened(END).place(1);
         /// The other end.
-        [People] server: Text = end(row, 1, Role::Server), shown("SERVER").place(1);
+        [People] server: Text = end(row, 1, Role::Server), shown("SERVER").shortened(END).place(1);
         /// When its first packet was recorded.
         first: Time = row.first;
         /// When its last packet was recorded.
