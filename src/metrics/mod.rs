@@ -220,10 +220,8 @@ impl Metrics {
         {
             self.servers.get_or_create(&of).inc();
         }
-        if reply.complete {
-            let time = event.payload().time.since(reply.sent).max(0);
-            self.response_times.get_or_create(&of).observe(time as f64 / 1e9);
-        }
+        let time = event.payload().time.since(reply.sent).max(0);
+        self.response_times.get_or_create(&of).observe(time as f64 / 1e9);
     }
 
     /// Updates the counters of the capture.
