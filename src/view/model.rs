@@ -33,6 +33,8 @@ pub struct Model {
     pub(super) messages: MessageIndex,
     /// Servers and masters.
     summary: Summary,
+    /// The memory limit of it.
+    tables: usize,
     /// The same with open flows, if computed.
     so_far: Option<Summary>,
     selection: Selection,
@@ -130,6 +132,8 @@ pub struct Matches {
     pub conversations: RoaringBitmap,
     /// The packets of selected messages, in all captures.
     packets: RoaringTreemap,
+    /// Servers, masters and clients as far as selected messages show them, once they are counted.
+    summary: Option<Summary>,
     /// Everything that has been read was checked.
     pub is_complete: bool,
     /// Increases with every change.
@@ -148,7 +152,9 @@ impl Model {
             // Its messages share the memory with the conversations.
             index: Index::new(index / 2),
             messages: MessageIndex::new(index / 2),
-            summary: Summary::new(tables, false),
+            // What a filter selects has the other half.
+            summary: Summary::new(tables / 2, false),
+            tables: tables / 2,
             so_far: None,
             selection,
             ledger_settings,
@@ -299,6 +305,11 @@ impl Model {
         }
     }
 
+    /// The settings of rules that span flows.
+    pub fn ledger_settings(&self) -> LedgerSettings {
+        self.ledger_settings
+    }
+
     /// Judges a capture that was read again.
     pub fn checker(&self) -> (Checker, Severity) {
         (Checker::new(self.selection.clone(), self.ledger_settings, self.complete), self.least)
@@ -327,9 +338,15 @@ impl Model {
         self.left_out
     }
 
-    /// Servers, masters and clients.
+    /// Servers, masters and clients: of what the filter selects, as soon as that is counted.
     pub fn summary(&self) -> &Summary {
-        self.so_far.as_ref().unwrap_or(&self.summary)
+        let of_matches = self.matches.as_ref().and_then(|matches| matches.summary.as_ref());
+        of_matches.or(self.so_far.as_ref()).unwrap_or(&self.summary)
+    }
+
+    /// An empty table of what a filter selects.
+    pub fn summary_of_matches(&self) -> Summary {
+        Summary::new(self.tables, true)
     }
 
     /// The conversation for this flow of a capture.
@@ -342,7 +359,7 @@ impl Matches {
     /// Nothing was looked at.
     pub fn of(filter: Filter) -> Matches {
         let (conversations, packets) = (RoaringBitmap::new(), RoaringTreemap::new());
-        Matches { filter, conversations, packets, is_complete: false, changes: 0 }
+        Matches { filter, conversations, packets, summary: None, is_complete: false, changes: 0 }
     }
 
     /// A message in this packet is wanted, and its conversation.
@@ -351,6 +368,12 @@ impl Matches {
         if self.packets.insert(frame) || is_new {
             self.changes += 1;
         }
+    }
+
+    /// All captures were read: this is what the selected messages show.
+    pub fn count(&mut self, summary: Summary) {
+        self.summary = Some(summary);
+        self.changes += 1;
     }
 
     /// Whether a message is wanted.

@@ -11,12 +11,14 @@ use roaring::RoaringBitmap;
 
 use super::again::{CaptureAgain, TaskControl, WantedConversations};
 use crate::capture::write::PcapNgWriter;
+use crate::check::Reviewer;
 use crate::commands::{Failure, extract};
 use crate::filter::Filter;
 use crate::output_file::OutputFile;
 use crate::report::Envelope;
 use crate::rows::ConversationRow;
 use crate::session::{Event, Findings, Messages, Needs};
+use crate::summary::Summary;
 use crate::text::{counted, escaped};
 use crate::view::{CaptureAnswer, Chosen, Matches, OpenedConversation, OpenedMessage, TaskReply};
 
@@ -257,11 +259,40 @@ impl Task {
                 })
             })?;
         }
-        let mut model = self.again.shared.lock_now();
         if !self.cancel.load(Ordering::Relaxed) {
+            let mut model = self.again.shared.lock_now();
             model.matches.iter_mut().for_each(|matches| matches.is_complete = true);
         }
+        self.count(filter)?;
         Ok(TaskReply::Filtered)
+    }
+
+    /// Counts what the selected messages show of servers, as `summary` does. While packets still come, all is counted.
+    fn count(&self, filter: &Filter) -> Result<(), Failure> {
+        let (mut summary, ledger_settings) = {
+            let model = self.again.shared.lock_now();
+            (model.summary_of_matches(), model.ledger_settings())
+        };
+        for capture in 0..self.again.shared.captures() {
+            if !self.again.shared.is_read() && self.again.shared.is_kept(capture) {
+                return Ok(());
+            }
+            let mut totals = self.control(|control| {
+                let needs = Summary::needs(true);
+                self.again.decode(capture, needs, None, None, control, &mut |event| {
+                    summary.event(event, event.is_wanted(Some(filter)));
+                    !self.cancel.load(Ordering::Relaxed)
+                })
+            })?;
+            summary.settle(&Reviewer::new(ledger_settings, false).end(&mut totals).0);
+        }
+        let mut model = self.again.shared.lock_now();
+        if let Some(matches) = &mut model.matches
+            && !self.cancel.load(Ordering::Relaxed)
+        {
+            matches.count(summary);
+        }
+        Ok(())
     }
 
     /// The number of a capture's first conversation; waits until the capture has begun.

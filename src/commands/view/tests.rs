@@ -400,6 +400,17 @@ fn a_filter_narrows_the_servers() {
     assert!(user.screen(100, 30).contains("Servers 3 "));
 }
 
+/// As `summary -Y` counts: 10 requests of all kinds, of which 8 were answered, are 4 of this kind, all answered.
+#[test]
+fn a_filter_narrows_the_counts_of_servers() {
+    let mut user = TestUser::of("a2s-quirks.pcap");
+    user.keys(&["3"]);
+    assert!(user.screen(160, 30).contains("80.0 %"));
+    user.keys(&["/", ":a2s.player_request", "Enter"]);
+    let screen = user.screen(160, 30);
+    assert!(screen.contains("100.0 %") && !screen.contains("80.0 %"), "{screen}");
+}
+
 #[test]
 fn the_bytes_of_the_selected_field_are_marked_and_a_byte_leads_to_its_field() {
     let mut user = TestUser::of("a2s-info-players-rules.pcap");
