@@ -200,7 +200,7 @@ impl Client {
         }
         let is_excused = is_lossy || self.items.fact(Item::WellFormed).run > 0;
         if let Some(asked) = self.masters.only_others(answered).filter(|_| !is_excused) {
-            let why = client_unanswered(own, ExchangeCounts { asked, answered: 0 }, 0);
+            let why = client_unanswered(own, None, ExchangeCounts { asked, answered: 0 }, 0);
             self.items.fact(Item::GetsAnswers).fails(why);
         }
     }
@@ -551,7 +551,8 @@ impl Client {
             let text = format!("none of {asked} to {server} is answered: {}", why.text);
             gets_answers.open_by(Failure { text, ..why });
         } else if is_silent || is_singled_out() {
-            gets_answers.fails_by(vec![client_unanswered(own, share, 0)]);
+            let why = client_unanswered(own, Some(server), share, 0);
+            gets_answers.fails_by(vec![why]);
         }
     }
 }

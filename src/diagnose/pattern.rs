@@ -8,7 +8,7 @@ mod share;
 mod tests;
 
 use std::fmt::Display;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Map, Time, causes};
@@ -457,7 +457,7 @@ impl Pattern {
         match &silent[..] {
             [] => None,
             [(client, share)] => {
-                let why = client_unanswered(*client, *share, self.frame());
+                let why = client_unanswered(*client, None, *share, self.frame());
                 let failure = PatternFailure::new(why, Some(("client", client.to_string())));
                 Some(Candidate { failure, errors: self.all.missing() - share.missing() })
             }
@@ -504,12 +504,19 @@ fn first_names(all: impl ExactSizeIterator<Item = impl Display>) -> String {
     if more > 0 { format!("{names} and {} more", grouped(more as u64)) } else { names }
 }
 
-/// Requests of one client are not answered, and those of others are.
-pub(super) fn client_unanswered(client: IpAddr, share: ExchangeCounts, frame: u64) -> Failure {
-    let values: [(_, &dyn Display); 3] = [
+/// Requests of one client are not answered, and those of others are. `server`: which one does not, if others may be meant.
+pub(super) fn client_unanswered(
+    client: IpAddr,
+    server: Option<SocketAddr>,
+    share: ExchangeCounts,
+    frame: u64,
+) -> Failure {
+    let toward = server.map_or(String::new(), |server| format!(" to {server}"));
+    let values: [(_, &dyn Display); 4] = [
         ("answered", &grouped(share.answered)),
         ("asked", &grouped(share.asked)),
         ("client", &client),
+        ("toward", &toward),
     ];
     Failure::with(&causes::answers::ONE_CLIENT_UNANSWERED, frame, &values)
 }

@@ -1,14 +1,10 @@
 //! Servers that answer one request many times.
 
-use std::fmt::Display;
 use std::net::SocketAddr;
 
-use dissectors::kit::{Item, RecentMap, Time, causes};
+use dissectors::kit::{RecentMap, Time};
 
-use super::fact::{Failure, is_too_much};
-use super::server::Server;
 use crate::session::MessageEvent;
-use crate::text::grouped;
 
 /// Nanoseconds within which copies of a response, and its parts, follow each other.
 pub(super) const SOON: i64 = 500_000_000;
@@ -60,13 +56,13 @@ impl RepeatedAnswers {
 #[derive(Debug, Default)]
 pub(super) struct Surplus {
     /// Answers after the first one.
-    further: u64,
+    pub(super) further: u64,
     /// Those that are no accident.
-    many: u64,
+    pub(super) many: u64,
     /// The most answers to one request.
-    most: u64,
+    pub(super) most: u64,
     /// The packet of the first one that is no accident.
-    first: u64,
+    pub(super) first: u64,
 }
 
 impl Surplus {
@@ -80,18 +76,5 @@ impl Surplus {
                 self.first = frame;
             }
         }
-    }
-}
-
-/// Whether a server answers requests so often that it is no accident. It answers them all the same.
-pub(super) fn conclude(server: &mut Server) {
-    let Surplus { further, many, most, first } = server.surplus;
-    let answered = server.fact(Item::Answered);
-    let is_met = answered.failure(true).is_none() && answered.good > 0;
-    if is_met && is_too_much(many, further + answered.good) {
-        let values: [(_, &dyn Display); 2] =
-            [("most", &grouped(most)), ("further", &grouped(further))];
-        let why = Failure::with(&causes::answers::ANSWERS_REPEATED, first, &values);
-        server.fact_mut(Item::Answered).open_by(why);
     }
 }

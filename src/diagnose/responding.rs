@@ -8,7 +8,7 @@ use dissectors::kit::{Cause, CauseKind, Item, causes};
 use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT, is_too_much};
 use super::pattern::PatternFailure;
-use super::repeated_answers;
+use super::repeated_answers::Surplus;
 use super::server::{ChallengeLoops, ODD_NAMED, Odd, Server};
 use crate::session::Totals;
 use crate::summary::described;
@@ -61,7 +61,7 @@ impl Diagnosis {
             Some(why) if answers && why.kind == CauseKind::Icmp => refused(server),
             Some(_) => {}
         }
-        repeated_answers::conclude(server);
+        answers_repeatedly(server);
     }
 
     /// Whether a server is silent that, as far as is known, answers nothing.
@@ -226,6 +226,19 @@ fn in_common(server: &mut Server) {
         }
         server.fact_mut(Item::Answered).fails_by(vec![found.failure.clone()]);
         server.unanswered = Some(found);
+    }
+}
+
+/// Whether a server answers requests so often that it is no accident. It answers them all the same.
+fn answers_repeatedly(server: &mut Server) {
+    let Surplus { further, many, most, first } = server.surplus;
+    let answered = server.fact(Item::Answered);
+    let is_met = answered.failure(true).is_none() && answered.good > 0;
+    if is_met && is_too_much(many, further + answered.good) {
+        let values: [(_, &dyn Display); 2] =
+            [("most", &grouped(most)), ("further", &grouped(further))];
+        let why = Failure::with(&causes::answers::ANSWERS_REPEATED, first, &values);
+        server.fact_mut(Item::Answered).open_by(why);
     }
 }
 

@@ -182,4 +182,20 @@ fn who_is_not_answered_for_another_reason_is_not_banned() {
     });
     assert_eq!(answered(&report).0, "no one_client_unanswered");
     assert_eq!(of_client(&report, "10.0.1.1"), "no one_client_unanswered");
+    let clients = report["clients"].as_array().unwrap();
+    let client = clients.iter().find(|it| it["client"] == "10.0.1.1").unwrap();
+    let text = "0 of 12 requests of 10.0.1.1 to 10.0.0.2:27015 answered; other clients get their responses";
+    assert_eq!(item(client, "ask.answered")["text"], text);
+}
+
+/// A silence that goes on when the capture ends is told from one that is over.
+#[test]
+fn a_silence_to_the_end_says_so() {
+    let text = |is_answered: &dyn Fn(u32) -> bool| {
+        answered(&of_times(24, 10, |nth, at| info(&format!("{at}.0"), "c", is_answered(nth)))).1
+    };
+    let last = text(&|nth| nth < 12);
+    assert!(last.contains("from 00:02:00 to 00:03:50, the last request; at other times"), "{last}");
+    let over = text(&|nth| !(6..15).contains(&nth));
+    assert!(over.contains("from 00:01:00 to 00:02:20; at other times"), "{over}");
 }

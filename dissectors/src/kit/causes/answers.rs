@@ -83,7 +83,7 @@ cause! {
     pub ONE_CLIENT_UNANSWERED "one_client_unanswered" {
         no: [Answered, GetsAnswers],
         says: "requests of {client} stay unanswered, those of other clients do not",
-        details: "{answered} of {asked} requests of {client} answered; other clients get their responses",
+        details: "{answered} of {asked} requests of {client}{toward} answered; other clients get their responses",
         advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost.",
     }
 }
