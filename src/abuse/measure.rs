@@ -555,13 +555,17 @@ fn is_telling(what: &Match) -> bool {
     }
 }
 
-/// How likely a player who was not seen has the same: what the packets say is the attack's, an address is one sender's, and
-/// of hop limits and ports there are few.
+/// How likely a player who was not seen has the same: a length is the attack's, an address is one sender's, and of hop limits
+/// and ports there are few. Bytes may be of a challenge, which does not last.
 fn of_strangers(what: &Match) -> u8 {
     match what {
-        Match::Length(_) | Match::MissingChallenge(_) | Match::Bytes { .. } => 0,
+        Match::Length(_) | Match::MissingChallenge(_) => 0,
         Match::Sources(_) => 1,
-        Match::HopLimit(_) | Match::SourcePort(_) | Match::Identification(_) | Match::Bogons => 2,
+        Match::HopLimit(_)
+        | Match::SourcePort(_)
+        | Match::Identification(_)
+        | Match::Bogons
+        | Match::Bytes { .. } => 2,
     }
 }
 
