@@ -6,11 +6,11 @@ use crate::Terminal;
 use crate::capture::Packet;
 use crate::cli::{FollowArgs, FollowFormat};
 use crate::commands::consumer::Consumer;
+use crate::commands::elsewhere::Elsewhere;
 use crate::commands::read::read;
 use crate::commands::segments::Segments;
 use crate::commands::{Failure, painted};
 use crate::filter::Filter;
-use crate::report::elsewhere::Elsewhere;
 use crate::report::ladder::Ladder;
 use crate::report::paint::Paint;
 use crate::report::{Envelope, TimeFormatter};
@@ -121,7 +121,7 @@ impl Consumer for FollowConsumer<'_> {
                 }
             }
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
-            Event::Unanswered(request) => self.ladder.unanswered(&self.elsewhere.weighed(request)),
+            Event::Unanswered(request) => self.ladder.unanswered(request),
             Event::CrossFlow(it) => self.elsewhere.event(it),
             Event::Checked(_) | Event::FlowEnded(_) | Event::Datagram(_) | Event::File(_) => {}
         }

@@ -14,6 +14,7 @@ pub mod diagnose;
 pub mod dissect;
 #[cfg(feature = "program")]
 pub mod docs;
+mod elsewhere;
 pub mod export;
 mod extract;
 pub mod fields;

@@ -17,7 +17,6 @@ use crate::commands::{Failure, check as checking, outputs, settings_of};
 use crate::diagnose::Diagnosis;
 use crate::filter::Filter;
 use crate::output_file::OutputFile;
-use crate::report::elsewhere::Elsewhere;
 use crate::report::html::{self, Capture, Sample, Verdicts};
 use crate::session::{Event, Needs, Totals};
 use crate::summary::Summary;
@@ -121,7 +120,6 @@ struct Current {
     diagnosis: Diagnosis,
     summary: Summary,
     sample: Sample,
-    elsewhere: Elsewhere,
 }
 
 struct PageCollector {
@@ -151,13 +149,7 @@ struct PageCollector {
 
 impl Consumer for PageCollector {
     fn needs(&self) -> Needs {
-        let sample = Needs {
-            icmp: true,
-            flows: true,
-            unanswered: true,
-            elsewhere: true,
-            ..Needs::default()
-        };
+        let sample = Needs { icmp: true, flows: true, unanswered: true, ..Needs::default() };
         let checker = Checker::needs(&self.selection, &self.ledger_settings);
         let sample = checker.and(Needs::messages_with_fields()).and(sample);
         // The second pass only takes a sample.
@@ -195,7 +187,6 @@ impl Consumer for PageCollector {
             diagnosis: self.diagnosing.diagnosis(),
             summary: Summary::new(self.bytes, self.filter.is_some()),
             sample,
-            elsewhere: Elsewhere::default(),
         });
         Ok(())
     }
@@ -216,18 +207,16 @@ impl Consumer for PageCollector {
             }
             Event::Message(message) => current.sample.exchange(message),
             Event::Icmp(icmp) => current.sample.icmp(icmp),
-            Event::CrossFlow(it) => current.elsewhere.event(it),
-            Event::Unanswered(request) => {
-                current.sample.unanswered(&current.elsewhere.weighed(request));
-            }
-            Event::Checked(_) | Event::FlowEnded(_) | Event::Datagram(_) | Event::File(_) => {}
+            Event::Unanswered(request) => current.sample.unanswered(request),
+            Event::Checked(_) | Event::CrossFlow(_) | Event::FlowEnded(_) => {}
+            Event::Datagram(_) | Event::File(_) => {}
         }
         Ok(())
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
         let Some(current) = self.current.take() else { return Ok(()) };
-        let Current { checker, whole, diagnosis, mut summary, sample, .. } = current;
+        let Current { checker, whole, diagnosis, mut summary, sample } = current;
         if let Some(nth) = &mut self.again {
             let capture = self.captures.get_mut(*nth);
             if let Some(capture) = capture.filter(|it| is_short(&it.sample, self.most)) {

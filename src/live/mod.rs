@@ -9,6 +9,7 @@ mod confined;
 mod device;
 mod device_state;
 mod file_filter;
+mod groups;
 mod later;
 mod libpcap;
 pub(crate) mod outputs;

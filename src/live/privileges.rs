@@ -5,6 +5,8 @@ use std::os::fd::AsFd;
 
 use nix::unistd::{Gid, Uid, User, fchown, geteuid, setgid, setuid};
 
+use super::groups;
+
 /// The user whose rights the process has during the capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UserAccount {
@@ -53,30 +55,9 @@ fn switch_to(account: &UserAccount) -> Result<(), String> {
     let failed = |error| {
         format!("cannot switch to user {}: {error}; name another one with -Z", account.name)
     };
-    groups::only(account.group).map_err(failed)?;
+    groups::leave_others(account.group).map_err(failed)?;
     setgid(account.group).map_err(failed)?;
     setuid(account.user).map_err(failed)
-}
-
-/// Groups beside the user's own.
-mod groups {
-    use nix::unistd::Gid;
-
-    /// Leaves all others.
-    #[cfg(not(target_vendor = "apple"))]
-    pub(super) fn only(group: Gid) -> nix::Result<()> {
-        nix::unistd::setgroups(&[group])
-    }
-
-    /// Leaves all others. `nix` lacks this for Apple's systems.
-    #[cfg(target_vendor = "apple")]
-    #[allow(unsafe_code)]
-    pub(super) fn only(group: Gid) -> nix::Result<()> {
-        let group = group.as_raw();
-        // SAFETY: the function reads one group, which is there.
-        let result = unsafe { libc::setgroups(1, &raw const group) };
-        nix::errno::Errno::result(result).map(drop)
-    }
 }
 
 /// Linux capabilities.

@@ -37,8 +37,6 @@ pub mod coverage;
 pub mod diagnose;
 mod digits;
 #[cfg(feature = "commands")]
-pub mod elsewhere;
-#[cfg(feature = "commands")]
 pub mod fields;
 #[cfg(feature = "commands")]
 pub mod firewall;

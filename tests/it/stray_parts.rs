@@ -78,18 +78,8 @@ fn what_another_client_gets_or_nobody_sends_is_missing() {
 fn a_request_that_another_host_answers_has_an_answer() {
     let asked = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.50 s > d:4000  'game traffic'\n";
     let says_none = |script: &str, threads: &str| {
-        let (project, file) = Project::of_script(script, &Setting::udp(27015));
-        let says_none = |command: &str| {
-            let run = gamewire([command, "--no-config", "--threads", threads, &file]);
-            run.out.contains("no answer")
-        };
-        let dissects = says_none("dissect");
-        assert_eq!(dissects, says_none("follow"), "{script}");
-        let page = project.path("page.html");
-        gamewire(["report", "--no-config", "--threads", threads, "-o", &page, &file]);
-        let page = std::fs::read_to_string(page).unwrap();
-        assert_eq!(dissects, page.contains(r#""answered":false"#), "{script}");
-        dissects
+        let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+        gamewire(["dissect", "--no-config", "--threads", threads, &file]).out.contains("no answer")
     };
     for (response, is_none) in [
         ("0.02 t > c  FFFFFFFF 41 11223344\n", false),

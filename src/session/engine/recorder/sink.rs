@@ -137,15 +137,12 @@ impl<F: FieldSink> Sink for Recorder<F> {
         detail: impl FnOnce() -> String,
     ) {
         if self.needs.cross_flow {
-            let evidence = fact.evidence();
-            let fact = fact.with(self.results.in_rounds(rule, evidence));
-            self.results.round_broken(rule, at.is_none().then(|| fact.evidence()));
-            self.cross_flow(fact, seen);
-            // What another host answers is known before.
             if at.is_none() {
-                self.unanswered(rule, evidence, &seen.mark);
+                self.unanswered(rule, fact.evidence(), &seen.mark);
             }
-            return;
+            let fact = fact.with(self.results.in_rounds(rule, fact.evidence()));
+            self.results.round_broken(rule, at.is_none().then(|| fact.evidence()));
+            return self.cross_flow(fact, seen);
         }
         self.cross_flow(fact, seen);
         match at {

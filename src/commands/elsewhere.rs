@@ -14,7 +14,7 @@ const MOST: usize = 256;
 
 /// The latest of them, and what they explain.
 #[derive(Default)]
-pub struct Elsewhere {
+pub(super) struct Elsewhere {
     parts: VecDeque<StrayPart>,
     responses: VecDeque<(SocketAddr, Exchange)>,
     /// The packet of a message and the rule that it does not break.
@@ -31,7 +31,7 @@ struct StrayPart {
 
 impl Elsewhere {
     /// Remembers a part or a response, or searches what a response or a request lacks.
-    pub fn event(&mut self, it: &CrossFlow<'_>) {
+    pub(super) fn event(&mut self, it: &CrossFlow<'_>) {
         let seen = it.basis.seen;
         match it.event {
             CrossFlowEvent::StrayPart(id) => {
@@ -76,7 +76,7 @@ impl Elsewhere {
     }
 
     /// The findings of the message in this packet without the one that stray parts explain.
-    pub fn certain<'f>(
+    pub(super) fn certain<'f>(
         &mut self,
         frame: u64,
         findings: &'f [Finding],
@@ -90,14 +90,8 @@ impl Elsewhere {
     }
 
     /// Whether another server may have answered a request that the asked one did not answer.
-    pub fn answers(&mut self, request: &UnansweredRequest) -> bool {
+    pub(super) fn answers(&mut self, request: &UnansweredRequest) -> bool {
         self.answered.take_if(|frame| *frame == request.frame).is_some()
-    }
-
-    /// The request that the asked server did not answer: if another one may have, it is not certain that nobody did.
-    pub fn weighed(&mut self, request: &UnansweredRequest) -> UnansweredRequest {
-        let is_certain = !self.answers(request) && request.is_certain;
-        UnansweredRequest { is_certain, ..*request }
     }
 }
 
