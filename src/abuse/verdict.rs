@@ -479,9 +479,9 @@ impl Abuse {
         };
         let gets_responses = is_across || kind == AttackKind::Victim;
         let (forged, evidence) = if gets_responses { forged_requests() } else { input.forged() };
-        let mut other_services = of_services(kind, target);
         let mut kinds = target.kinds.clone();
         kinds.sort_by_key(|(name, count)| (Reverse(*count), *name));
+        let mut other_services = of_services(kind, target);
         other_services.sort_by_key(|(port, count)| (Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
         let [mean, mean_bytes] = timeline.in_pulses(span[1]).map(|count| count as f64 / seconds);

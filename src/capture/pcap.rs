@@ -118,6 +118,10 @@ fn plausible_length(record: &[u8], big_endian: bool) -> Option<usize> {
     (is_packet && fraction < 1_000_000 && seconds >= EARLIEST).then_some(length as usize)
 }
 
+/// What is wrong with the header of a joined file whose records are of another kind.
+const OTHER_KIND: &str = "another capture begins here, with another link type, byte order or resolution: give each file by \
+                          itself, with --merge";
+
 /// What a file's header says of its records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct PcapHeader {
@@ -154,11 +158,6 @@ impl PcapHeader {
         let link = LinkType((header.network.0 & 0xFFFF) as u16);
         Ok(PcapHeader { magic, big_endian, lengths, unit, link })
     }
-}
-
-/// A place from which on a file cannot be read.
-fn broken(path: &Path, offset: u64, what: &'static str) -> Notice {
-    Notice::BrokenBlock { path: path.to_owned(), offset, what: what.into() }
 }
 
 /// A pcap file.
@@ -220,10 +219,7 @@ impl Pcap {
                 self.input.consume(HEADER as u64);
                 Ok(())
             }
-            Some(Ok(_)) => Err(
-                "another capture begins here, with another link type, byte order or resolution: give \
-                                each file by itself, with --merge",
-            ),
+            Some(Ok(_)) => Err(OTHER_KIND),
             _ => Err("ends inside the header of another capture"),
         }
     }
@@ -302,6 +298,12 @@ impl Pcap {
         self.stop(notice)
     }
 
+    /// From here on, the file cannot be read.
+    fn breaks_off(&mut self, what: &'static str) -> Option<i64> {
+        let (path, offset) = (self.path.clone(), self.input.position());
+        self.stop(Notice::BrokenBlock { path, offset, what: what.into() })
+    }
+
     fn stop(&mut self, notice: Notice) -> Option<i64> {
         self.notice = Some(notice);
         self.record = 0;
@@ -334,8 +336,7 @@ impl Packets for Pcap {
         let mut available = self.input.fill(self.head);
         while self.may_be_header() {
             if let Err(what) = self.passes_header() {
-                let offset = self.input.position();
-                return self.stop(broken(&self.path, offset, what));
+                return self.breaks_off(what);
             }
             available = self.input.fill(self.head);
         }
@@ -345,8 +346,7 @@ impl Packets for Pcap {
         if !self.others.is_empty()
             && let Some(what) = self.decide()
         {
-            let offset = self.input.position();
-            return self.stop(broken(&self.path, offset, what));
+            return self.breaks_off(what);
         }
         let numbers = numbers(self.input.unread(), self.header.big_endian)?;
         let offset = self.input.position();
@@ -362,7 +362,7 @@ impl Packets for Pcap {
         };
         if length as usize > PLAUSIBLE {
             let what = "a record of more than 256 MiB: the file is damaged from here on";
-            return self.stop(broken(&self.path, offset, what));
+            return self.breaks_off(what);
         }
         let wanted = self.head + BORROWED.min(length as usize);
         if self.input.fill(wanted) < wanted {

@@ -90,8 +90,8 @@ impl Diagnosis {
     /// the capture lacks: a server that answers requests to itself sends those, and a host with several addresses keeps
     /// the port.
     fn is_likely_for(&self, asked: SocketAddr, from: SocketAddr) -> bool {
-        let of_itself = |server: &Server| server.fact(Item::FromAsked).good > 0;
-        let answers_itself = self.servers.get(&from).is_some_and(|it| of_itself(it));
+        let answerer = self.servers.get(&from);
+        let answers_itself = answerer.is_some_and(|it| it.fact(Item::FromAsked).good > 0);
         asked.ip() == from.ip() || asked.port() == from.port() && !answers_itself
     }
 

@@ -150,7 +150,7 @@ pub struct Diagnosis {
     clients: Map<IpAddr, Client>,
     /// Masters that clients ask for lists, by host.
     masters: Map<IpAddr, Master>,
-    /// Those that ask several hosts, as is known at the end.
+    /// Clients that ask several hosts, as is known at the end.
     ask_several: Set<IpAddr>,
     /// Clients whose requests are wrong.
     faulty: Map<IpAddr, ClientFaults>,

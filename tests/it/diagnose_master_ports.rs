@@ -1,30 +1,7 @@
 //! `gamewire diagnose`: masters that are silent, or have several ports.
 
-use crate::support::diagnosis::{diagnosed as diagnosed_by, verdict_of};
-use captures::exchange::Setting;
+use crate::support::diagnosis::{diagnosed_at as diagnosed, item_with as item, validated};
 use serde_json::Value;
-
-/// The diagnosis of a script's capture.
-fn diagnosed(script: &str, port: u16) -> Value {
-    diagnosed_by(script, &Setting::udp(port), &[]).1
-}
-
-/// The verdict and the cause of an item of the only server, with this master.
-fn item(report: &Value, name: &str, master: &str) -> String {
-    let items = report["servers"][0]["items"].as_array().unwrap();
-    let is_other = |item: &&Value| !item["master"].as_str().unwrap_or(master).starts_with(master);
-    let own = items.iter().filter(|item| !is_other(item)).cloned().collect();
-    let server = serde_json::json!({ "items": Value::Array(own) });
-    verdict_of(&server, name).join(" ").trim_end().to_owned()
-}
-
-/// The challenge of a text master and its answer, in this second.
-fn validated(master: &str, at: u32) -> String {
-    format!(
-        "{at}.02 {master}:27900 > s:7778  '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
-         {at}.03 s:7778 > {master}:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n"
-    )
-}
 
 /// The ports of a master are one party: what it does not do at one of them does not count, whichever comes first.
 #[test]

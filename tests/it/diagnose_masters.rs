@@ -1,29 +1,11 @@
 //! `gamewire diagnose`: each master has its own items, and packets without messages count, too.
 
-use crate::support::diagnosis;
+use crate::support::diagnosis::{self, diagnosed_at as diagnosed, item_with as item, validated};
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
 use captures::wire::{START, TimedPacket};
 use serde_json::Value;
-
-/// The diagnosis of a script's capture.
-fn diagnosed(script: &str, port: u16) -> Value {
-    diagnosis::diagnosed(script, &Setting::udp(port), &[]).1
-}
-
-/// The verdict and the cause of an item of the only server, with a master if one is given.
-fn item(report: &Value, name: &str, master: &str) -> String {
-    let servers = report["servers"].as_array().unwrap();
-    assert_eq!(servers.len(), 1, "{servers:#?}");
-    let is = |item: &&Value| {
-        item["item"] == name && item["master"].as_str().unwrap_or("").starts_with(master)
-    };
-    let items = servers[0]["items"].as_array().unwrap();
-    let item = items.iter().find(is).unwrap_or_else(|| panic!("{name}: {items:#?}"));
-    let cause = item["cause"].as_str().unwrap_or_default();
-    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
-}
 
 /// A server's heartbeats to a text master, one a minute.
 fn heartbeats(master: &str, count: u32, after: impl Fn(u32) -> String) -> String {
@@ -33,14 +15,6 @@ fn heartbeats(master: &str, count: u32, after: impl Fn(u32) -> String) -> String
         format!("{at}.00 s:7778 > {master}:27900  {text}\n{}", after(at))
     };
     (0..count).map(beat).collect()
-}
-
-/// The challenge of a text master and its answer, in this second.
-fn validated(master: &str, at: u32) -> String {
-    format!(
-        "{at}.02 {master}:27900 > s:7778  '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
-         {at}.03 s:7778 > {master}:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n"
-    )
 }
 
 #[test]

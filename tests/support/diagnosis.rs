@@ -36,3 +36,29 @@ pub(crate) fn item(report: &Value, kind: &str, name: &str) -> String {
     }
     verdict_of(party, name).join(" ").trim_end().to_owned()
 }
+
+/// The report of a script's capture of UDP, with servers at this port.
+pub(crate) fn diagnosed_at(script: &str, port: u16) -> Value {
+    diagnosed(script, &Setting::udp(port), &[]).1
+}
+
+/// The verdict and the cause of an item of the only server, with a master if one is given.
+pub(crate) fn item_with(report: &Value, name: &str, master: &str) -> String {
+    let servers = report["servers"].as_array().unwrap();
+    assert_eq!(servers.len(), 1, "{servers:#?}");
+    let is = |item: &&Value| {
+        item["item"] == name && item["master"].as_str().unwrap_or("").starts_with(master)
+    };
+    let items = servers[0]["items"].as_array().unwrap();
+    let item = items.iter().find(is).unwrap_or_else(|| panic!("{name}: {items:#?}"));
+    let cause = item["cause"].as_str().unwrap_or_default();
+    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
+}
+
+/// The challenge of a text master and its answer, in this second.
+pub(crate) fn validated(master: &str, at: u32) -> String {
+    format!(
+        "{at}.02 {master}:27900 > s:7778  '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
+         {at}.03 s:7778 > {master}:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n"
+    )
+}

@@ -39,16 +39,12 @@ pub struct MapHasher(FoldHasher<'static>);
 impl Hasher for MapHasher {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        match bytes.len() {
-            4 => bytes
-                .first_chunk()
-                .into_iter()
-                .for_each(|it| self.write_u32(u32::from_ne_bytes(*it))),
-            16 => bytes
-                .first_chunk()
-                .into_iter()
-                .for_each(|it| self.write_u128(u128::from_ne_bytes(*it))),
-            _ => self.0.write(bytes),
+        if let Ok(octets) = bytes.try_into() {
+            self.write_u32(u32::from_ne_bytes(octets));
+        } else if let Ok(octets) = bytes.try_into() {
+            self.write_u128(u128::from_ne_bytes(octets));
+        } else {
+            self.0.write(bytes);
         }
     }
 

@@ -75,14 +75,8 @@ impl<K, V> Default for RecentMap<K, V> {
 impl<K: Eq + Hash, V> RecentMap<K, V> {
     /// Replaces the value of the key; after more than `most` new keys the oldest are forgotten.
     pub fn insert(&mut self, key: K, value: V, most: usize) {
-        if self.young.len() >= most.max(1) && !self.young.contains_key(&key) {
-            self.forgot |= !self.old.is_empty();
-            self.old = std::mem::take(&mut self.young);
-        }
-        // Looking for a key takes a hash, also if there is none.
-        if !self.old.is_empty() {
-            self.old.remove(&key);
-        }
+        self.make_room(&key, most);
+        self.take_old(&key);
         self.young.insert(key, value);
     }
 
@@ -98,15 +92,22 @@ impl<K: Eq + Hash, V> RecentMap<K, V> {
 
     /// The value of the key, which is inserted if it is unknown.
     pub fn get_or_insert_with(&mut self, key: K, new: impl FnOnce() -> V, most: usize) -> &mut V {
-        let known = match self.old.is_empty() {
-            true => None,
-            false => self.old.remove(&key),
-        };
-        if self.young.len() >= most.max(1) && !self.young.contains_key(&key) {
+        let known = self.take_old(&key);
+        self.make_room(&key, most);
+        self.young.entry(key).or_insert_with(|| known.unwrap_or_else(new))
+    }
+
+    /// Makes room for a key among the young ones.
+    fn make_room(&mut self, key: &K, most: usize) {
+        if self.young.len() >= most.max(1) && !self.young.contains_key(key) {
             self.forgot |= !self.old.is_empty();
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.entry(key).or_insert_with(|| known.unwrap_or_else(new))
+    }
+
+    /// Removes the value of a key from the old ones. Looking for a key takes a hash, also if there is none.
+    fn take_old(&mut self, key: &K) -> Option<V> {
+        if self.old.is_empty() { None } else { self.old.remove(key) }
     }
 
     /// Removes a key.
@@ -123,7 +124,7 @@ impl<K: Eq + Hash, V> RecentMap<K, V> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::{BTreeSet, HashSet};
 
     use proptest::prelude::*;
 
@@ -180,6 +181,25 @@ mod tests {
         assert!(recent.forgot());
         recent.insert(5, 51, 2);
         assert_eq!(recent.get_mut(&5, 2), Some(&mut 51));
+    }
+
+    #[test]
+    fn an_unknown_key_is_inserted_and_a_known_one_becomes_young() {
+        let (mut recent, mut twin) = (RecentMap::default(), RecentMap::default());
+        for key in [0, 1, 2, 0, 3, 1, 4, 5, 0, 0, 6, 4] {
+            let value = *recent.get_or_insert_with(key, || key * 10, 2);
+            let known = twin.get_mut(&key, 2).copied();
+            if known.is_none() {
+                twin.insert(key, key * 10, 2);
+            }
+            assert_eq!((value, recent.forgot()), (key * 10, twin.forgot()), "{key}");
+            let places = |map: &RecentMap<i32, i32>| {
+                [&map.young, &map.old].map(|it| it.keys().copied().collect::<BTreeSet<_>>())
+            };
+            assert_eq!(places(&recent), places(&twin), "{key}");
+        }
+        *recent.get_or_insert_with(4, || 0, 2) = 7;
+        assert_eq!(recent.get_mut(&4, 2), Some(&mut 7));
     }
 
     #[test]

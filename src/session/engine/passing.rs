@@ -42,10 +42,10 @@ impl PacketContext {
         recorder: &mut Recorder<F>,
     ) {
         let bytes = segment.payload.bytes;
-        let ports = || Id::ALL.iter().find_map(|id| id.registered_ports(bytes));
-        let Some(ports) = Some(bytes).filter(|it| !it.is_empty()).and_then(|_| ports()) else {
+        if bytes.is_empty() {
             return;
-        };
+        }
+        let Some(ports) = Id::ALL.iter().find_map(|id| id.registered_ports(bytes)) else { return };
         let mark = Mark { frame: self.frame, time: self.now, length: 0, side: Side::First };
         let seen = SeenMessage { mark, from: key.from(), to: key.to() };
         ports.into_iter().for_each(|port| recorder.announced(self.moment, port, seen));
