@@ -225,8 +225,8 @@ impl ForgeryInput<'_> {
         let is_most = share(packets as u64, attack.len() as u64) >= MOST;
         let [got, sent] = self.target.packets;
         let is_victim = constant.len() < SOCKETS && share(sent, got) > ANSWERED;
-        let is_told = is_most && 2 * constant.len() >= busy.len() && !is_victim;
-        is_told.then_some(text)
+        let is_proof = is_most && 2 * constant.len() >= busy.len() && !is_victim;
+        is_proof.then_some(text)
     }
 
     fn impossible(&self) -> Option<ForgeryEvidence> {

@@ -45,8 +45,8 @@ pub(super) struct InOrder<P> {
     calm: usize,
     /// The latest time.
     latest: i64,
-    /// Packets are out of order: whether that was said.
-    is_told: Option<bool>,
+    /// Packets are out of order: whether that was reported.
+    is_reported: Option<bool>,
 }
 
 /// The current event.
@@ -114,7 +114,7 @@ impl<P: Forked> InOrder<P> {
             is_passing: !is_file,
             calm: 0,
             latest: i64::MIN,
-            is_told: None,
+            is_reported: None,
         }
     }
 
@@ -138,8 +138,8 @@ impl<P: Forked> InOrder<P> {
         {
             self.await_next();
         }
-        if self.is_told == Some(false) {
-            (self.is_told, self.current) = (Some(true), Current::Notice);
+        if self.is_reported == Some(false) {
+            (self.is_reported, self.current) = (Some(true), Current::Notice);
             // Before the first packet that waits, so that merged files do not wait for it.
             return Some(self.waiting.front().map_or(self.latest, |first| first.time));
         }
@@ -181,7 +181,7 @@ impl<P: Forked> InOrder<P> {
             return;
         }
         self.calm = 0;
-        self.is_told.get_or_insert(false);
+        self.is_reported.get_or_insert(false);
         let place = self.waiting.partition_point(|it| it.time <= time);
         self.waiting.insert(place, waits);
     }
@@ -192,7 +192,7 @@ impl<P: Forked> InOrder<P> {
         if let Event::Packet(_) = self.packets.current() {
             // The packets before it have passed: only the next ones can be put in order.
             (self.is_passing, self.calm) = (false, 0);
-            self.is_told.get_or_insert(false);
+            self.is_reported.get_or_insert(false);
         }
     }
 }

@@ -68,7 +68,7 @@ struct Capture {
     /// It ends when this is closed.
     input: Option<ChildStdin>,
     /// The lines of its standard error.
-    said: Receiver<Vec<u8>>,
+    lines: Receiver<Vec<u8>>,
 }
 
 impl Capture {
@@ -84,13 +84,13 @@ impl Capture {
         let program = program.stdout(stdout).stderr(Stdio::piped()).process_group(0);
         let mut process = program.spawn().map_err(failed)?;
         let (input, stderr) = (process.stdin.take(), process.stderr.take());
-        let (tell, said) = channel();
+        let (sender, lines) = channel();
         std::thread::spawn(move || {
             let lines = stderr.into_iter().flat_map(|it| BufReader::new(it).split(b'\n'));
-            lines.map_while(Result::ok).try_for_each(|line| tell.send(line))
+            lines.map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        let mut capture = Capture { process, input, said };
-        while let Ok(line) = capture.said.recv() {
+        let mut capture = Capture { process, input, lines };
+        while let Ok(line) = capture.lines.recv() {
             write_line(&line, err);
             if line.starts_with(LISTENING.as_bytes()) {
                 return Ok(capture);
@@ -111,24 +111,24 @@ impl Capture {
         err: &mut dyn Write,
     ) -> Result<(bool, u8), Failure> {
         let signals = Signals::register().map_err(LiveError::Signals)?;
-        let status = child::run(command, Vec::new(), stdout, &signals, &mut || self.tell(err))?;
+        let status = child::run(command, Vec::new(), stdout, &signals, &mut || self.pass_on(err))?;
         let ended = Instant::now();
         while ended.elapsed() < linger.max(ON_THE_WAY) && !signals.came() {
-            self.tell(err);
+            self.pass_on(err);
             std::thread::sleep(LOOK);
         }
         Ok((self.end(err)?, child::code(status)))
     }
 
-    /// Passes on what the process has said so far.
-    fn tell(&self, err: &mut dyn Write) {
-        self.said.try_iter().for_each(|line| write_line(&line, err));
+    /// Passes on what the process has written so far.
+    fn pass_on(&self, err: &mut dyn Write) {
+        self.lines.try_iter().for_each(|line| write_line(&line, err));
     }
 
     /// Ends the capture. Returns whether a finding fails it.
     fn end(mut self, err: &mut dyn Write) -> Result<bool, Failure> {
         drop(self.input.take());
-        self.said.iter().for_each(|line| write_line(&line, err));
+        self.lines.iter().for_each(|line| write_line(&line, err));
         match self.process.wait().map(|status| status.code()) {
             Ok(Some(0)) => Ok(false),
             Ok(Some(1)) => Ok(true),

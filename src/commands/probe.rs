@@ -13,7 +13,7 @@ use crate::cli::{
 };
 use crate::commands::record::{TemporaryFolder, UNKEPT};
 use crate::commands::{Failure, check, diagnose, end_of_recording};
-use crate::probe::{self, Host, MOST_REQUESTS, Outcome, Probe, Said, Way};
+use crate::probe::{self, Host, MOST_REQUESTS, Outcome, Probe, Step, Way};
 use crate::spoken::Tape;
 use crate::text::{counted, escaped};
 
@@ -75,12 +75,12 @@ fn ask(
         writeln!(err, "gamewire: {} is {}", escaped(name), host.address.ip()).ok();
     }
     let stop = end_of_recording(terminal);
-    let mut tell = |step: Said| {
+    let mut report = |step: Step| {
         if args.verbose {
-            writeln!(err, "gamewire: {}", told(step)).ok();
+            writeln!(err, "gamewire: {}", described(step)).ok();
         }
     };
-    let outcome = probe::run(probe, &mut tape, &mut tell, &|| stop.is_asked())?;
+    let outcome = probe::run(probe, &mut tape, &mut report, &|| stop.is_asked())?;
     if stop.is_asked() && outcome.answers == 0 {
         return Err(Failure::Interrupted);
     }
@@ -106,13 +106,13 @@ fn ask(
     Ok(outcome)
 }
 
-fn told(step: Said) -> String {
+fn described(step: Step) -> String {
     match step {
-        Said::Request(label, to, 0) => format!("connects to {to}: {label}"),
-        Said::Request(label, to, length) => format!("asks {to}: {label}, {length} bytes"),
-        Said::Answer(from, length) => format!("{from} answers: {length} bytes"),
-        Said::Silence(to) => format!("{to} does not answer"),
-        Said::Closed(to) => format!("nobody listens at {to}"),
+        Step::Request(label, to, 0) => format!("connects to {to}: {label}"),
+        Step::Request(label, to, length) => format!("asks {to}: {label}, {length} bytes"),
+        Step::Answer(from, length) => format!("{from} answers: {length} bytes"),
+        Step::Silence(to) => format!("{to} does not answer"),
+        Step::Closed(to) => format!("nobody listens at {to}"),
     }
 }
 

@@ -101,13 +101,14 @@ fn sniff(
     if let Some(unread) = UnknownLinks::of(&interface, &read) {
         writeln!(err, "gamewire: warning: {unread}").ok();
     }
-    let told = checked.and_then(|()| consumer.pause(true)).and_then(|()| consumer.end(&mut read));
-    if told.is_ok() {
+    let reported_all =
+        checked.and_then(|()| consumer.pause(true)).and_then(|()| consumer.end(&mut read));
+    if reported_all.is_ok() {
         warn_no_traffic(&interface, &read, consumer, wanted.selection, err);
     }
     reported.counts(live.counts(), err);
     let ended = ended?;
-    told?;
+    reported_all?;
     Ok(ended.and(finished)?)
 }
 

@@ -26,9 +26,9 @@ const MOST_DATAGRAMS: usize = 256;
 /// Maximum time of a wait before looking whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What is told of a probe.
+/// What a probe does, and what comes of it.
 #[derive(Clone, Copy, Debug)]
-pub enum Said {
+pub enum Step {
     /// So many bytes are about to be sent.
     Request(&'static str, SocketAddr, usize),
     /// So many bytes came.
@@ -54,7 +54,7 @@ pub(super) struct Asker<'a> {
     /// While another port is tried: what was said, with its times. It is recorded if an answer comes.
     held: Option<Vec<(i64, Vec<u8>)>>,
     pub(super) maker: PacketMaker,
-    tell: &'a mut dyn FnMut(Said),
+    report: &'a mut dyn FnMut(Step),
     stop: &'a dyn Fn() -> bool,
     requests: u32,
     answers: u32,
@@ -67,7 +67,7 @@ impl<'a> Asker<'a> {
     pub(super) fn new(
         timeout: Duration,
         tape: &'a mut Tape,
-        tell: &'a mut dyn FnMut(Said),
+        report: &'a mut dyn FnMut(Step),
         stop: &'a dyn Fn() -> bool,
     ) -> Asker<'a> {
         let maker = PacketMaker::default();
@@ -76,7 +76,7 @@ impl<'a> Asker<'a> {
             tape,
             held: None,
             maker,
-            tell,
+            report,
             stop,
             requests: 0,
             answers: 0,
@@ -173,7 +173,7 @@ impl<'a> Asker<'a> {
             if !reply.datagrams.is_empty() || reply.is_closed {
                 break;
             }
-            (self.tell)(Said::Silence(socket.server));
+            (self.report)(Step::Silence(socket.server));
         }
         Ok(reply)
     }
@@ -200,7 +200,7 @@ impl<'a> Asker<'a> {
         }
         self.requests += 1;
         self.latest = Some(Instant::now());
-        (self.tell)(Said::Request(label, server, length));
+        (self.report)(Step::Request(label, server, length));
         true
     }
 
@@ -208,14 +208,14 @@ impl<'a> Asker<'a> {
         (self.stop)()
     }
 
-    pub(super) fn tell(&mut self, step: Said) {
-        if matches!(step, Said::Answer(..)) {
+    pub(super) fn report(&mut self, step: Step) {
+        if matches!(step, Step::Answer(..)) {
             self.answers += 1;
             for (time, packet) in self.held.take().unwrap_or_default() {
                 self.tape.keep_from(time, &packet);
             }
         }
-        (self.tell)(step);
+        (self.report)(step);
     }
 
     /// Records what comes in answer to this packet, until nothing more does.
@@ -233,7 +233,7 @@ impl<'a> Asker<'a> {
                     if let Some(packet) = self.maker.datagram(from, socket.local, payload) {
                         self.keep(packet);
                     }
-                    self.tell(Said::Answer(from, length));
+                    self.report(Step::Answer(from, length));
                     reply.datagrams.push(payload.to_vec());
                     until = (began.elapsed() + REST).min(self.timeout + LONGEST_ANSWER);
                 }
@@ -242,7 +242,7 @@ impl<'a> Asker<'a> {
                     if let Some(packet) = self.maker.port_unreachable(from, to, sent) {
                         self.keep(packet);
                     }
-                    self.tell(Said::Closed(socket.server));
+                    self.report(Step::Closed(socket.server));
                     reply.is_closed = true;
                     break;
                 }

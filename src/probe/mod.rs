@@ -13,7 +13,7 @@ use std::time::Duration;
 use dissectors::Id;
 use dissectors::kit::{Asking, Transport};
 
-pub use asker::{MOST_REQUESTS, Said};
+pub use asker::{MOST_REQUESTS, Step};
 pub use host::Host;
 
 use crate::spoken::Tape;
@@ -109,17 +109,17 @@ pub struct Outcome {
     pub is_certain: bool,
 }
 
-/// Asks, and records what is said. `tell` gets each request before it is sent.
+/// Asks, and records what is said. `report` gets each request before it is sent.
 ///
 /// # Errors
 /// A request cannot be sent.
 pub fn run(
     probe: &Probe,
     tape: &mut Tape,
-    tell: &mut dyn FnMut(Said),
+    report: &mut dyn FnMut(Step),
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, ProbeError> {
-    let mut asker = Asker::new(probe.timeout, tape, tell, stop);
+    let mut asker = Asker::new(probe.timeout, tape, report, stop);
     let unsent = |error| ProbeError::Unsent(probe.host, error);
     let is_certain = ask(probe, &mut asker).map_err(unsent)?;
     Ok(asker.outcome(is_certain))

@@ -11,7 +11,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeVal;
 
-use super::asker::{Asker, Heard, Said, local_address};
+use super::asker::{Asker, Heard, Step, local_address};
 use crate::spoken::{Connection, End, PacketMaker, is_pause};
 
 /// Maximum number of bytes of an answer, and maximum time for it after the time that it may take to begin.
@@ -46,11 +46,11 @@ pub(super) fn streams(
                 keep(asker, &mut connection, |connection, maker| {
                     Vec::from_iter(connection.reset(maker, End::Listener))
                 });
-                asker.tell(Said::Closed(server));
+                asker.report(Step::Closed(server));
                 return Ok(Heard::Closed);
             }
             Err(error) if is_timeout(&error) => {
-                asker.tell(Said::Silence(server));
+                asker.report(Step::Silence(server));
                 return Ok(heard);
             }
             Err(error) => return Err(error),
@@ -103,7 +103,7 @@ fn ask(
         keep(asker, connection, |connection, maker| connection.finish(maker, End::Opener));
     }
     if heard.is_empty() {
-        asker.tell(Said::Silence(server));
+        asker.report(Step::Silence(server));
     }
     Ok(!heard.is_empty())
 }
@@ -136,7 +136,7 @@ fn listen(
                 keep(asker, connection, |connection, maker| {
                     connection.send(maker, End::Listener, bytes)
                 });
-                asker.tell(Said::Answer(server, length));
+                asker.report(Step::Answer(server, length));
                 heard.extend_from_slice(bytes);
                 (latest, patience) = (Instant::now(), rest);
             }

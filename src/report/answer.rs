@@ -73,7 +73,7 @@ pub struct Answer<'d> {
     /// The addresses that are attacked, or at fault.
     pub who: Vec<String>,
     /// The first line is that of the only party with a fault.
-    pub(in crate::report) is_told: bool,
+    pub(in crate::report) names_fault: bool,
     pub(in crate::report) diagnoses: &'d Diagnoses,
     parties: Vec<Diagnosed<'d>>,
     times: AnswerTimes,
@@ -119,8 +119,8 @@ impl<'d> Answer<'d> {
         who.extend(faults.iter().map(|it| it.address()));
         who.dedup();
         let is_attacked = !sentences.is_empty();
-        let is_told = !is_attacked && faults.len() == 1;
-        Answer { tone, headline, is_attacked, who, is_told, diagnoses, parties, times }
+        let names_fault = !is_attacked && faults.len() == 1;
+        Answer { tone, headline, is_attacked, who, names_fault, diagnoses, parties, times }
     }
 
     /// The parties with this result.
@@ -140,7 +140,7 @@ impl<'d> Answer<'d> {
 
     /// It as text: what is wrong, conformance in a line, then who has no fault, and conformance in full.
     pub fn lines(&self, conformance: &Conformance) -> Vec<AnswerLine> {
-        let first = self.of_outcome(Outcome::Fault).next().filter(|_| self.is_told);
+        let first = self.of_outcome(Outcome::Fault).next().filter(|_| self.names_fault);
         let about = first.map(Diagnosed::address).or_else(|| self.who.first().cloned());
         let mut lines = vec![AnswerLine::of(0, tone_named(self.tone), &self.headline).about(about)];
         for attack in &self.diagnoses.attacks {
@@ -152,7 +152,7 @@ impl<'d> Answer<'d> {
             self.fault(party, &mut lines);
         }
         lines.extend(self.more_faults().map(|more| faint(&more)));
-        let no_fault = (!self.is_attacked && !self.is_told && lines.len() == 1)
+        let no_fault = (!self.is_attacked && !self.names_fault && lines.len() == 1)
             .then(|| self.only_one(&mut lines))
             .flatten();
         lines.push(AnswerLine::of(0, tone_named(conformance.tone), &conformance.headline));
@@ -187,7 +187,7 @@ impl<'d> Answer<'d> {
 
     fn fault(&self, party: Diagnosed<'_>, lines: &mut Vec<AnswerLine>) {
         let about = Some(party.address());
-        if !self.is_told {
+        if !self.names_fault {
             let line = AnswerLine::of(0, Some(tone_of_fault()), &party.headline());
             lines.push(line.about(about.clone()));
         }
@@ -206,9 +206,9 @@ impl<'d> Answer<'d> {
         Some(party)
     }
 
-    fn others(&self, outcome: Outcome, told: Option<Diagnosed<'d>>, lines: &mut Vec<AnswerLine>) {
-        let told = told.map(Diagnosed::address);
-        let own = self.of_outcome(outcome).filter(|it| Some(it.address()) != told);
+    fn others(&self, outcome: Outcome, named: Option<Diagnosed<'d>>, lines: &mut Vec<AnswerLine>) {
+        let named = named.map(Diagnosed::address);
+        let own = self.of_outcome(outcome).filter(|it| Some(it.address()) != named);
         let own = Vec::from_iter(own);
         let Some(says) = says_of_others(&own, outcome) else { return };
         lines.push(AnswerLine::of(0, Some(tone(outcome)), &says));

@@ -107,7 +107,7 @@ impl LineWriter {
     /// One value as JSON.
     pub fn json_value(&mut self, cell: &Cell<'_>, out: &mut Vec<u8>) {
         match cell {
-            Cell::Absent | Cell::ShardRange(..) => out.extend_from_slice(b"null"),
+            Cell::Absent | Cell::Portion(..) => out.extend_from_slice(b"null"),
             Cell::Text(text) if text.is_empty() && self.values == Values::Stored => {
                 out.extend_from_slice(b"null");
             }

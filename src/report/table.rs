@@ -157,7 +157,7 @@ fn text(cell: &Cell<'_>, kind: Kind, times: &mut PeopleTimes) -> String {
         (_, count) => grouped(count),
     };
     match cell {
-        Cell::Absent | Cell::ShardRange(_, 0) => "-".to_owned(),
+        Cell::Absent | Cell::Portion(_, 0) => "-".to_owned(),
         Cell::Text(text) => escaped(text).into_owned(),
         Cell::Json(text) => escaped(text).into_owned(),
         Cell::End(end) => end.to_string(),
@@ -165,7 +165,7 @@ fn text(cell: &Cell<'_>, kind: Kind, times: &mut PeopleTimes) -> String {
         Cell::Integer(it) => number(*it),
         Cell::Sides([a, b]) => format!("{}/{}", short(*a), short(*b)),
         // Rounded down, so that 100 % means all.
-        Cell::ShardRange(some, all) => {
+        Cell::Portion(some, all) => {
             let tenths = u128::from(*some) * 1000 / u128::from(*all);
             format!("{}.{} %", tenths / 10, tenths % 10)
         }
@@ -254,7 +254,7 @@ mod tests {
             PeopleTimes { stamp: TimeFormatter::default(), digits: 6, form: TimeForm::Brief };
         let shown = [(9999, 10_000), (3, 3), (0, 0)];
         let shown =
-            shown.map(|(some, all)| text(&Cell::ShardRange(some, all), Kind::Count, &mut times));
+            shown.map(|(some, all)| text(&Cell::Portion(some, all), Kind::Count, &mut times));
         assert_eq!(shown, ["99.9 %", "100.0 %", "-"], "not all is not 100 %");
         let rates = [1510.0, 1.0, 0.997, 0.2, 1.0 / 60.0, 1.0 / 300.0, 1.0 / 7200.0, 1e-6, 0.0];
         let expected = [

@@ -80,7 +80,7 @@ pub enum Cell<'r> {
     /// Counts of both ends of a flow; scripts see their sum.
     Sides([u64; 2]),
     /// A part and the whole; only for people.
-    ShardRange(u64, u64),
+    Portion(u64, u64),
     /// Nanoseconds, written as seconds.
     Seconds(i64),
     /// A number per second.

@@ -37,7 +37,7 @@ impl Rows for Clients {
         /// Requests, with all their repeats and challenges counted as one.
         exchanges: Count = it.exchanges, shown("ASKED");
         /// The number of these that were answered.
-        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::ShardRange(it.answered, it.exchanges);
+        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::Portion(it.answered, it.exchanges);
         /// The number of requests by message; in CSV, each as `message=number`.
         kinds: Counts = kinds(it), shown("REQUESTS").shortened(20);
         /// The libraries or programs that it was recognized by.

@@ -84,7 +84,7 @@ impl Rows for Conversations {
         requests: Count = it.exchanges.asked, shown("ASKED").spare(0).usual(5);
         /// The number of these that were answered: that received the requested data.
         answered: Count = it.exchanges.answered, shown("ANSWERED").of("requests").usual(8),
-            Cell::ShardRange(it.exchanges.answered, it.exchanges.asked);
+            Cell::Portion(it.exchanges.answered, it.exchanges.asked);
         /// Maximum response time, in seconds.
         response_time_max: Seconds or absent = it.slowest.map(|time| Cell::Seconds(i64::from(time) * 1000)),
             shown("SLOWEST").useful(0);

@@ -100,7 +100,7 @@ impl Rows for Flows {
         requests: Count = row.exchanges, shown("ASKED");
         /// The number of these that were answered: that received the requested data.
         answered: Count = row.exchanges_answered, shown("ANSWERED").of("requests"),
-            Cell::ShardRange(row.exchanges_answered, row.exchanges);
+            Cell::Portion(row.exchanges_answered, row.exchanges);
         /// The same as `requests`, as other tables call it.
         [Extra] exchanges: Count = row.exchanges;
         /// The same as `answered`.

@@ -24,7 +24,7 @@ impl Rows for Protocols {
         /// Requests, with all their repeats and challenges counted as one.
         exchanges: Count = it.requests, shown("ASKED");
         /// The number of these that were answered.
-        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::ShardRange(it.answered, it.requests);
+        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::Portion(it.answered, it.requests);
         /// Median response time, in seconds.
         response_time_p50: Seconds or absent = nth(&it.times, 0), shown("P50").useful(3);
         /// 95th percentile of response times, in seconds.

@@ -50,7 +50,7 @@ impl Rows for Servers {
         /// Requests, with all their repeats and challenges counted as one.
         exchanges: Count = it.exchanges, shown("ASKED");
         /// The number of these that were answered.
-        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::ShardRange(it.answered, it.exchanges);
+        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::Portion(it.answered, it.exchanges);
         /// Responses that only asked for a challenge.
         challenged: Count = it.challenged;
         /// Median response time, in seconds.

@@ -207,10 +207,10 @@ pub(super) fn ip_header(
     let mut header = vec![1; length];
     header[..20].fill(0);
     header[0] = 0x40 | (length / 4) as u8;
-    let told = u16::from_be_bytes([old(2), old(3)]);
+    let stated = u16::from_be_bytes([old(2), old(3)]);
     let total = match lengths.note {
-        _ if !lengths.ipv4.is_empty() && told == 0 => 0,
-        Some(Malformed { layer: Layer::Ipv4, .. }) => told,
+        _ if !lengths.ipv4.is_empty() && stated == 0 => 0,
+        Some(Malformed { layer: Layer::Ipv4, .. }) => stated,
         Some(_) => (length as u32 + lengths.recorded) as u16,
         None => (length as u32).saturating_add(lengths.announced).min(u16::MAX.into()) as u16,
     };

@@ -323,10 +323,10 @@ impl Part {
         match self.protocol {
             TCP if header.len() >= 20 => headers::tcp_header(header, self.ends, numbering),
             UDP if header.len() == 8 => {
-                let told = header.get(4..6).and_then(|it| it.first_chunk());
-                let told = told.map_or(0, |length| u16::from_be_bytes(*length));
+                let length = header.get(4..6).and_then(|it| it.first_chunk());
+                let length = length.map_or(0, |length| u16::from_be_bytes(*length));
                 let announced = match self.content {
-                    Content::Fragment { .. } => told.saturating_sub(8).into(),
+                    Content::Fragment { .. } => length.saturating_sub(8).into(),
                     _ => self.announced,
                 };
                 headers::udp_header(header, announced)

@@ -508,9 +508,9 @@ impl Whole {
         let at = headers::checksum_place(part.protocol);
         let hosts = [part.ip.source, part.ip.destination];
         let old: Option<Vec<u8>> = self.old.into_iter().collect();
-        let told = part.bytes.get(at..at + 2);
+        let recorded = part.bytes.get(at..at + 2);
         let checksum = match old {
-            _ if told == Some(&[0; 2]) => Checksum::Absent,
+            _ if recorded == Some(&[0; 2]) => Checksum::Absent,
             Some(old) if headers::is_right(&hosts, part.protocol, &old) => Checksum::Right,
             _ => Checksum::Wrong,
         };

@@ -7,7 +7,7 @@ use dissectors::kit::{Message, Purpose, Rule, RuleSet, Tree};
 pub struct Needs {
     /// Messages.
     pub messages: Messages,
-    /// With the servers in lists.
+    /// With their fields, up to these limits.
     pub fields: Option<FieldLimits>,
     /// With the servers that they list.
     pub servers: bool,

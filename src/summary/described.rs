@@ -98,11 +98,11 @@ fn mark_of_end(event: &MessageEvent<'_>) -> Option<(EndOfList, Option<bool>)> {
     }
     let end = masters(event)?.end;
     let (EndOfList::Flag(path) | EndOfList::InOneMessage(path)) = end;
-    let said = match event.field(path) {
-        Some(Value::Flag(said)) => Some(said),
+    let flag = match event.field(path) {
+        Some(Value::Flag(flag)) => Some(flag),
         _ => None,
     };
-    Some((end, said))
+    Some((end, flag))
 }
 
 /// Whether a master's message is the end of a list.

@@ -28,9 +28,9 @@ impl DatagramKind {
 }
 
 /// A response is of the kind that its type says, unless only its contents answer a request.
-fn of_response(conversation: &Conversation, said: PacketKind, bytes: &[u8]) -> PacketKind {
+fn of_response(conversation: &Conversation, kind: PacketKind, bytes: &[u8]) -> PacketKind {
     let contained = packet::response_after_any_type(bytes).filter(|&(contained, timestamp)| {
-        conversation.waits(contained, timestamp) && !conversation.waits(said, timestamp)
+        conversation.waits(contained, timestamp) && !conversation.waits(kind, timestamp)
     });
-    contained.map_or(said, |(contained, _)| contained)
+    contained.map_or(kind, |(contained, _)| contained)
 }

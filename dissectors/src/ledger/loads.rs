@@ -198,7 +198,7 @@ impl Loads {
         groups.any(|group| group.servers.contains_key(&Socket(server)))
     }
 
-    /// The hosts that send requests, as [`host_hash`]; of servers with very many, a sample.
+    /// The hosts that send requests, as [`host_hash`](super::sources::host_hash); of servers with very many, a sample.
     pub(super) fn clients(&self) -> Set<u32> {
         let loads = self.groups.iter().chain(&self.more).flat_map(|group| group.servers.values());
         let mut clients = Set::default();

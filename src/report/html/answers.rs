@@ -35,7 +35,7 @@ impl AnswerPart {
                 }
             }
             @for note in diagnoses.omitted.notes() { p class="more" { (note) } }
-            @for party in answer.of_outcome(Outcome::Fault).take(SERVERS) { (fault(party, has_lists, !answer.is_told)) }
+            @for party in answer.of_outcome(Outcome::Fault).take(SERVERS) { (fault(party, has_lists, !answer.names_fault)) }
             @if let Some(more) = answer.more_faults() { p class="more" { (more) } }
             (others(answer, Outcome::Unknown))
             (others(answer, Outcome::Good))

@@ -60,7 +60,7 @@ impl JsonName {
         out.truncate(end);
     }
 
-    /// The name in the form of [`Name::write`], padded, and its length; `None` if it is too long.
+    /// The name in the form of [`JsonName::write`], padded, and its length; `None` if it is too long.
     #[inline(always)]
     pub(super) fn text(&self) -> Option<([u8; ROOM + 1], usize)> {
         let length = self.length % (ROOM + 1);

@@ -144,7 +144,7 @@ struct RecentHeader {
 pub(super) struct SentDatagram<'a> {
     pub(super) key: &'a FlowKey,
     pub(super) bytes: &'a [u8],
-    /// A hash of all its bytes, by [`Recent::hash`].
+    /// A hash of all its bytes, by [`RecentDatagrams::hash`].
     pub(super) hash: u64,
     /// Its identification, if it distinguishes datagrams.
     pub(super) identification: Option<u16>,
