@@ -272,14 +272,25 @@ impl Pattern {
         found.unwrap_or_else(|| self.sometimes(NONE, None))
     }
 
-    /// ICMP errors answer what is unanswered.
+    /// ICMP errors answer what is unanswered. A port that is closed is closed to all; where others are answered at the same
+    /// time, what tells them apart says more.
     pub(super) fn refused(&self) -> Option<PatternFailure> {
         let Refusals { count, first } = self.refusals.as_ref()?;
+        if !is_nearly_all(*count, self.all.missing()) {
+            return None;
+        }
+        let is_closed = self.periods.silent(&self.all, true, first.frame).is_some();
+        let of_clients = || self.of_silent_clients().map(|found| found.failure);
+        let of_some = (!is_closed).then(|| of_clients().or_else(|| self.apart()));
+        if let Some(mut found) = of_some.flatten() {
+            found.failure.text = format!("{}; {}", found.failure.text, first.text);
+            return Some(found);
+        }
         let (span, when) = self.periods.longest().unzip();
         let (when, all) = (when.unwrap_or_default(), grouped(self.all.asked));
         let text = format!("{} of {all} requests{when}: {}", grouped(*count), first.text);
         let failure = PatternFailure::new(Failure { text, ..first.clone() }, None);
-        is_nearly_all(*count, self.all.missing()).then_some(PatternFailure { span, ..failure })
+        Some(PatternFailure { span, ..failure })
     }
 
     /// The property that tells the unanswered exchanges best from the others.

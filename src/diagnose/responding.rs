@@ -92,13 +92,19 @@ impl Diagnosis {
 
     /// That one or two requests are not answered proves no silence, unless the capture is complete.
     fn too_few(&self, server: &mut Server) {
-        let all = server.pattern.all;
-        let fact = server.fact_mut(Item::Answered);
-        let is_few = fact.good == 0 && fact.run < NO_ACCIDENT && all.asked < NO_ACCIDENT;
-        let why = fact.failure(true).filter(|why| why.cause == &causes::QUERIES_UNANSWERED);
-        if let Some(why) = why.filter(|_| is_few && !self.complete).cloned() {
-            fact.fails_by(Vec::new());
-            fact.open(&causes::CAPTURE_TOO_SHORT, why.frame, why.text);
+        let asked = server.pattern.all.asked;
+        for item in [Item::Verified, Item::Answered] {
+            let fact = server.fact_mut(item);
+            let is_few = fact.good == 0 && fact.run < NO_ACCIDENT && asked < NO_ACCIDENT;
+            let is_silence = |why: &&Failure| {
+                [&causes::QUERIES_UNANSWERED, &causes::CHALLENGED_REQUEST_UNANSWERED]
+                    .contains(&why.cause)
+            };
+            let why = fact.failure(true).filter(is_silence);
+            if let Some(why) = why.filter(|_| is_few && !self.complete).cloned() {
+                fact.fails_by(Vec::new());
+                fact.open(&causes::CAPTURE_TOO_SHORT, why.frame, why.text);
+            }
         }
     }
 

@@ -369,3 +369,22 @@ fn a_client_that_asks_wrongly_is_not_called_banned() {
     );
     assert_ne!(item(&report, CLIENT, "ask.answered")[0], "no", "{report:#}");
 }
+
+/// As with a plain request: one or two may be lost on the way.
+#[test]
+fn one_or_two_lost_responses_prove_no_silence() {
+    let lost = |count: u32| {
+        let (_, report) = diagnosed(&rounds(
+            count,
+            &[
+                (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+                (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+                (0.2, "c > s  FFFFFFFF 55 le32:{n}"),
+            ],
+        ));
+        ["seen.verified", "seen.answered"].map(|name| item(&report, SERVER, name).join(" "))
+    };
+    assert_eq!(lost(1), ["unknown capture_too_short"; 2]);
+    assert_eq!(lost(2), ["unknown capture_too_short"; 2]);
+    assert_eq!(lost(3), ["no challenged_request_unanswered"; 2]);
+}

@@ -84,7 +84,7 @@ impl Periods {
         periods.retain(|it| it.is_within || is_proven);
         let ([from, to], again) = longest(&periods)?;
         let count = periods.iter().map(|it| it.count).sum::<u64>();
-        if 10 * count < 8 * all.missing() {
+        if !are_silences(periods.len() as u64, count, all) {
             return None;
         }
         let values: [(_, &dyn Display); 4] = [
@@ -138,6 +138,16 @@ impl Periods {
         periods.retain(|it| it.count >= NO_ACCIDENT && it.span[1].since(it.span[0]) >= SHORTEST);
         periods
     }
+}
+
+/// Whether runs of so many unanswered exchanges, of all, are silences: at other times, nearly all are answered, and chance
+/// would have divided them into more runs.
+fn are_silences(runs: u64, count: u64, all: &ExchangeCounts) -> bool {
+    let others = all.missing() - count;
+    let is_most = 10 * count >= 8 * all.missing() && 10 * others <= all.answered + others;
+    // So many runs are to be expected of them in any order.
+    let by_chance = count.saturating_mul(all.answered + 1) / (count + all.answered).max(1);
+    is_most && 3 * runs <= 2 * by_chance
 }
 
 /// The time with the most requests, and how many more there are.

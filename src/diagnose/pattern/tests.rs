@@ -136,3 +136,42 @@ fn errors_in_place_of_answers_come_first() {
     let failure = pattern.failure().unwrap().failure;
     assert_eq!(failure.text, "12 of 60 requests: 10.0.1.9 says: port unreachable");
 }
+
+/// Whoever answers a few requests at random is silent between them, again and again.
+#[test]
+fn chance_is_no_silence() {
+    for percent in [5, 10, 15, 20, 25, 50] {
+        let silences = (1..=200_u64).filter(|seed| {
+            let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let mut is_answered = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) % 100 < percent
+            };
+            let exchanges = (0..40).map(|at| exchange(at as u8 % 4, "info", at, is_answered()));
+            cause(exchanges) == Some("silent_period")
+        });
+        let silences = silences.count();
+        assert!(silences <= 10, "{silences} of 200 with {percent} % answered");
+    }
+}
+
+/// A port that is closed is closed to all.
+#[test]
+fn errors_toward_some_name_them() {
+    let refused = |is_refused: &dyn Fn(i64) -> bool, gap: &dyn Fn(i64) -> i64| {
+        cause((0..60).map(|at| {
+            let mut exchange = exchange(at as u8 % 5, "info", at, !is_refused(at));
+            exchange.paces = pace(gap(at), 0);
+            let why = Failure::new(&causes::ICMP_PORT, 7, "10.0.1.9 says: port unreachable");
+            exchange.refusal = Some(Box::new(why)).filter(|_| is_refused(at));
+            exchange
+        }))
+    };
+    let slow = |_| SECOND;
+    assert_eq!(refused(&|at| at % 5 == 2, &slow), Some("one_client_unanswered"));
+    assert_eq!(refused(&|at| at % 5 == 2 && at > 20, &slow), Some("sometimes_unanswered"));
+    let fast = |at: i64| if at % 3 == 0 { SECOND } else { SECOND / 50 };
+    assert_eq!(refused(&|at| at % 3 > 0, &fast), Some("rate_limited"));
+    assert_eq!(refused(&|at| (20..40).contains(&at), &slow), Some("icmp_port_unreachable"));
+    assert_eq!(refused(&|at| at % 7 < 2, &slow), Some("icmp_port_unreachable"), "for no reason");
+}
