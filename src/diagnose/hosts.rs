@@ -69,7 +69,8 @@ impl Diagnosis {
             return;
         };
         server.is_at(joins, AddressRole::Join);
-        server.joins_in_vain = joining.first_asked.map(|_| joins);
+        let asked = joining.fact(Item::Asked).good;
+        server.joins_in_vain = joining.first_asked.map(|_| (joins, asked));
         server.registers = joining.registers;
         server.game = joining.game;
         server.description = joining.description;

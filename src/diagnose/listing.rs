@@ -100,7 +100,7 @@ impl Diagnosis {
             }
             ceased(registration, read.end());
             self.refused_connections(address, server, registration);
-            if span > 2 * HEARTBEAT && server.first_asked.is_none() {
+            if span >= HEARTBEAT && server.first_asked.is_none() {
                 unreachable(address, span, registration);
             }
         }
@@ -218,13 +218,16 @@ impl Diagnosis {
         let is_late = |(_, sighting): &(SocketAddr, &Sighting)| {
             could_hold.is_none_or(|whole| !Lists::is_later(whole, Some(sighting)))
         };
-        if sighting.is_none() && self.is_listed_in_vain(registration, place) {
-            return;
+        if sighting.is_none() {
+            joins_in_vain(server, registration);
+            if self.is_listed_in_vain(registration, place) {
+                return;
+            }
         }
         match (sighting.filter(is_late), could_hold) {
             (Some((as_address, sighting)), _) => {
                 listed(as_address, registration, sighting);
-                if server.joins_in_vain == Some(as_address) {
+                if server.joins_in_vain.is_some_and(|(joins, _)| joins == as_address) {
                     listed_elsewhere([place.address, as_address], registration, sighting.frame);
                 } else if as_address != place.address {
                     let text = "it is the port that it joins from: whether that responds is not in the capture";
@@ -268,7 +271,15 @@ impl Diagnosis {
         };
         let stranger = self.lists.of_host(address.ip(), whole.master).find(is_stranger);
         if let Some((other, sighting)) = stranger {
-            listed_elsewhere([address, other], registration, sighting.frame);
+            // From where it joins is in the capture, or where it is; else that may be the port from which it joins.
+            let is_known = registration.joins.is_some() || self.is_wanted(&address);
+            if is_known || is_swapped(address, other) {
+                listed_elsewhere([address, other], registration, sighting.frame);
+            } else {
+                let text = format!("only another port of its host, {other}");
+                let why = Failure::new(&causes::NOT_IN_CAPTURE, sighting.frame, text);
+                registration.fact_mut(Item::Listed).open_by(why);
+            }
         } else if is_private(address.ip()) && !is_private(whole.master) {
             let text = "it has a private address, and is listed, if so, with its public one: name that \
                         with --server";
@@ -285,10 +296,27 @@ fn listed_elsewhere([own, other]: [SocketAddr; 2], registration: &mut Registrati
     registration.good(Item::Listed, frame);
     registration.listed_as = Some(other);
     let mut why = Failure::with(&causes::LISTED_OTHER_PORT, frame, &[("address", &other)]);
-    if own.port().swap_bytes() == other.port() {
+    if is_swapped(own, other) {
         why.text.push_str(", the two bytes of the port exchanged by the master");
     }
     registration.fact_mut(Item::Address).fails(why);
+}
+
+/// Whether a port has the bytes of another one in the other order.
+fn is_swapped(own: SocketAddr, other: SocketAddr) -> bool {
+    own.port().swap_bytes() == other.port()
+}
+
+/// Clients ask a server in vain at the port from which it joins: where no heartbeat names a port, masters list that one.
+fn joins_in_vain(server: &Server, registration: &mut Registration) {
+    let masters = server.registers.and_then(|id| id.info().masters);
+    let Some((address, NO_ACCIDENT..)) = server.joins_in_vain else { return };
+    if masters.is_some_and(|it| it.query_port.is_none()) {
+        let frame = registration.fact(Item::Join).shown.last().copied().unwrap_or(0);
+        let mut why = Failure::with(&causes::LISTED_OTHER_PORT, frame, &[("address", &address)]);
+        why.text = format!("it joins from {address}, where clients ask it in vain");
+        registration.fact_mut(Item::Address).fails(why);
+    }
 }
 
 /// Where a server is, and where it registers.

@@ -79,8 +79,8 @@ pub(super) struct Server {
     pub(super) counts: Counts,
     /// The port of the game that it announces.
     pub(super) game_port: Option<u16>,
-    /// The port from which it joins is asked, and does not respond.
-    pub(super) joins_in_vain: Option<SocketAddr>,
+    /// The port from which it joins is asked so many times, and does not respond.
+    pub(super) joins_in_vain: Option<(SocketAddr, u64)>,
     /// Its other addresses, with what they are.
     pub(super) addresses: Vec<(SocketAddr, AddressRole)>,
     /// It described itself to a master as one for its own network.

@@ -116,3 +116,34 @@ fn what_is_no_server_is_shown_by_its_name() {
     assert_eq!(servers(&report)[0]["items"][0]["item"], "seen.asked");
     assert_eq!(servers(&report)[0]["items"][0]["verdict"], "yes", "{report}");
 }
+
+/// Without its join, what is listed may be another server of its host, or the port from which it joins.
+#[test]
+fn another_port_of_the_host_in_a_list_proves_nothing_without_the_join() {
+    let listed = "1.0 c > m:27010  31FF '0.0.0.0:0' 00 00\n\
+                  1.1 m:27010 > c  FFFFFFFF 660A ip:10.0.0.2:27099 00*6\n";
+    let asked = format!("2.0 c > s  {INFO}\n2.1 s > c  {ANSWER}\nend 60");
+    let (_, report) = diagnosed(&format!("{listed}{asked}"), &Setting::udp(27015), &[]);
+    let shown = ["list.listed", "list.address"].map(|name| item(&report, "servers", name));
+    assert_eq!(shown, ["unknown not_in_capture"; 2], "{report:#}");
+}
+
+/// A container's joins leave from another port than it answers on, and players ask there.
+#[test]
+fn the_port_from_which_a_server_joins_is_asked_in_vain() {
+    let script = |in_vain: u32| {
+        let joins = "0.0 s:1024 > m:27010  71\n0.02 m:27010 > s:1024  FFFFFFFF 730A le32:7\n";
+        let answered = |at: u32| format!("{at}.0 c > s  {INFO}\n{at}.1 s > c  {ANSWER}\n");
+        let asked = |nth: u32| format!("{}.0 d > s:1024  {INFO}\n", 30 + 5 * nth);
+        let answered: String = [1, 5, 10].map(answered).concat();
+        let in_vain: String = (0..in_vain).map(asked).collect();
+        format!("{joins}{answered}{in_vain}end 90")
+    };
+    let address = |in_vain: u32| {
+        let (_, report) = diagnosed(&script(in_vain), &Setting::udp(27015), &[]);
+        assert_eq!(servers(&report).len(), 1, "{report:#}");
+        item(&report, "servers", "list.address")
+    };
+    assert_eq!(address(4), "no listed_other_port");
+    assert_eq!(address(2), "unknown not_in_capture");
+}
