@@ -12,6 +12,7 @@ use dissectors::kit::{
 use super::Diagnosis;
 use super::fact::Failure;
 use super::find_or_add::find_or_add;
+use super::listing::{HEARTBEAT, LONGEST};
 use super::server::Server;
 use crate::session::{MessageEvent, PROBE};
 use crate::text::grouped;
@@ -37,8 +38,9 @@ pub struct Broadcast {
 }
 
 impl Diagnosis {
-    /// Joins what belongs to one server: the port from which it joins, if another one answers.
-    pub(super) fn one_server_each(&mut self) {
+    /// Joins what belongs to one server: the port from which it joins, if another one answers, and ports from which it
+    /// joins one after another.
+    pub(super) fn one_server_each(&mut self, end_of_capture: Time) {
         let mut hosts: BTreeMap<IpAddr, [Vec<SocketAddr>; 2]> = BTreeMap::new();
         self.servers.iter().for_each(|(address, server)| {
             let answers = server.fact(Item::FromAsked).good > 0;
@@ -48,8 +50,42 @@ impl Diagnosis {
             }
         });
         for [answering, joining] in hosts.into_values() {
-            if let ([answers], [joins]) = (&answering[..], &joining[..]) {
-                self.joins_from(*answers, *joins);
+            match (&answering[..], &joining[..]) {
+                ([answers], [joins]) => self.joins_from(*answers, *joins),
+                ([], [_, _, ..]) => self.joins_one_after_another(joining, end_of_capture),
+                _ => {}
+            }
+        }
+    }
+
+    /// A host that no longer joins from one port, and then does from another one, is behind NAT that forgets its port: one
+    /// server, which is at the latest one.
+    fn joins_one_after_another(&mut self, mut ports: Vec<SocketAddr>, end_of_capture: Time) {
+        let span = |port: &SocketAddr| self.servers.get(port).and_then(|it| it.joins_span());
+        ports.sort_by_key(|port| (span(port), *port));
+        let is_next = |pair: &[SocketAddr]| {
+            let [before, after] = pair else { return false };
+            let (Some([_, last]), Some([next, _])) = (span(before), span(after)) else {
+                return false;
+            };
+            // The next one comes when a heartbeat is due, or none comes later.
+            let is_over = next.since(last) >= HEARTBEAT
+                || last < next && end_of_capture.since(last) > LONGEST;
+            let (Some(one), Some(other)) = (self.servers.get(before), self.servers.get(after))
+            else {
+                return false;
+            };
+            let are_asked = one.first_asked.is_some() || other.first_asked.is_some();
+            is_over && !are_asked && one.program() == other.program()
+        };
+        if !ports.windows(2).all(is_next) {
+            return;
+        }
+        let Some(latest) = ports.pop() else { return };
+        for before in ports {
+            self.servers.remove(&before);
+            if let Some(server) = self.servers.get_mut(&latest) {
+                server.is_at(before, AddressRole::Join);
             }
         }
     }

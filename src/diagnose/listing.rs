@@ -15,10 +15,10 @@ use crate::text::{grouped, long_span};
 
 /// The usual interval of heartbeats, in nanoseconds: a server without one for twice that time sends
 /// none.
-const HEARTBEAT: i64 = 300_000_000_000;
+pub(super) const HEARTBEAT: i64 = 300_000_000_000;
 
 /// The longest interval of heartbeats, with the tolerance of a tenth that the rules allow.
-const LONGEST: i64 = HEARTBEAT + HEARTBEAT / 10;
+pub(super) const LONGEST: i64 = HEARTBEAT + HEARTBEAT / 10;
 
 /// Joins in shorter intervals, in nanoseconds, are no heartbeats.
 const USUAL: i64 = 30_000_000_000;

@@ -34,7 +34,7 @@ impl Diagnosis {
         let (clients, givers) = self.other_parties(read, self.wanted.is_some());
         self.one_side_of_nat();
         self.silent_broadcasts();
-        self.one_server_each();
+        self.one_server_each(read.end());
         self.probed = self.other_ports();
         self.answering = self.first_answering_ports();
         self.taken = self.taken_addresses();

@@ -380,6 +380,18 @@ impl Server {
         self.registrations.iter().any(|it| it.joins.is_some())
     }
 
+    /// What shows which program it is: its game, and the keys of its description of itself.
+    pub(super) fn program(&self) -> (&[u8], Vec<&[u8]>) {
+        (&self.game, self.description.iter().map(|(key, _)| &key[..]).collect())
+    }
+
+    /// When it first joined a master, and when it last did.
+    pub(super) fn joins_span(&self) -> Option<[Time; 2]> {
+        let joins = self.registrations.iter().filter_map(|it| it.joins);
+        let spans = joins.map(|(first, last, _)| [first, last]);
+        spans.reduce(|one, other| [one[0].min(other[0]), one[1].max(other[1])])
+    }
+
     /// A response came from here instead of the queried address.
     pub(super) fn responds_from(&mut self, asked: SocketAddr, from: SocketAddr, frame: u64) {
         let is_port = asked.ip() == from.ip();

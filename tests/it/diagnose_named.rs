@@ -147,3 +147,19 @@ fn the_port_from_which_a_server_joins_is_asked_in_vain() {
     assert_eq!(address(4), "no listed_other_port");
     assert_eq!(address(2), "unknown not_in_capture");
 }
+
+/// A server behind NAT that forgets its port between heartbeats is one.
+#[test]
+fn a_host_that_joins_from_one_port_after_another_is_one_server() {
+    let join = |at: u32, port: u16| {
+        format!("{at}.0 s:{port} > m:27010  71\n{at}.1 m:27010 > s:{port}  FFFFFFFF 730A le32:7\n")
+    };
+    let named = |joins: String, end: u32| {
+        let (_, report) = diagnosed(&format!("{joins}end {end}"), &Setting::udp(27015), &[]);
+        servers(&report).iter().map(|it| it["server"].to_string()).collect::<Vec<_>>()
+    };
+    let one = join(0, 61_000) + &join(300, 61_007) + &join(600, 61_014);
+    assert_eq!(named(one.clone(), 610), [r#""10.0.0.2:61014""#]);
+    assert_eq!(named(one.clone() + &join(601, 61_000), 650).len(), 3, "two at a time");
+    assert_eq!(named(join(0, 61_000) + &join(2, 61_007), 100).len(), 2, "each joins once");
+}
