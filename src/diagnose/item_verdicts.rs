@@ -229,6 +229,7 @@ impl ServerState<'_> {
                 let odd = server.odd.iter().map(|odd| odd.times).sum::<u64>().min(missing);
                 let excused = match server.owed_nothing.min(missing - odd) {
                     0 => String::new(),
+                    excused if server.is_filtered() => format!("; {} owed none", are(excused)),
                     excused => format!("; {} owed none, by a fault of the client", are(excused)),
                 };
                 match &silent[..] {

@@ -332,7 +332,6 @@ impl Diagnosis {
             let is_filtered = count >= NO_ACCIDENT
                 && count == server.left_by.len() as u64
                 && server.returned == 0
-                && server.pattern.all.answered == 0
                 // Nothing in front of the server hides what is recorded where it is sent.
                 && server.position(address.ip(), everywhere) != CapturePosition::Client;
             if is_filtered {

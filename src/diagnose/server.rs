@@ -380,6 +380,12 @@ impl Server {
         self.registrations.iter().any(|it| it.joins.is_some())
     }
 
+    /// Whether something in front of it drops the requests that return its challenges.
+    pub(super) fn is_filtered(&self) -> bool {
+        let why = self.fact(Item::Verified).failure(true);
+        why.is_some_and(|why| why.cause == &causes::answers::CHALLENGE_FILTERED)
+    }
+
     /// What shows which program it is: its game, and the keys of its description of itself.
     pub(super) fn program(&self) -> (&[u8], Vec<&[u8]>) {
         (&self.game, self.description.iter().map(|(key, _)| &key[..]).collect())

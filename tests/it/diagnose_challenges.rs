@@ -388,3 +388,29 @@ fn one_or_two_lost_responses_prove_no_silence() {
     assert_eq!(lost(2), ["unknown capture_too_short"; 2]);
     assert_eq!(lost(3), ["no challenged_request_unanswered"; 2]);
 }
+
+/// Requests that need no challenge are answered all the same.
+#[test]
+fn challenges_of_one_kind_of_request_are_filtered() {
+    let info = "FFFFFFFF 54 'Source Engine Query' 00";
+    let answer =
+        "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let round = |client: &str| {
+        [
+            format!("{client} > s  {info}"),
+            format!("s > {client}  {answer}"),
+            format!("{client} > s  FFFFFFFF 55 FFFFFFFF"),
+            format!("s > {client}  FFFFFFFF 41 le32:{{n}}"),
+        ]
+    };
+    let of = |clients: &[&str]| {
+        let lines = Vec::from_iter(clients.iter().flat_map(|client| round(client)));
+        let lines = lines.iter().enumerate().map(|(nth, line)| (nth as f64, line.as_str()));
+        diagnosed(&rounds(4, &Vec::from_iter(lines))).1
+    };
+    let report = of(&["c", "d", "e"]);
+    assert_eq!(item(&report, SERVER, "seen.verified"), ["no", "challenge_filtered"], "{report}");
+    assert_eq!(item(&report, CLIENT, "ask.challenge"), ["unknown", "challenge_filtered"]);
+    let report = of(&["c", "d"]);
+    assert_eq!(item(&report, CLIENT, "ask.challenge"), ["no", "challenge_not_returned"]);
+}
