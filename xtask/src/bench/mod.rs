@@ -28,7 +28,7 @@ const COUNTED: u64 = 100_000;
 /// The same for `--count`.
 const COUNTED_QUICKLY: u64 = 10_000;
 
-/// The inputs on which instructions are counted.
+/// Its inputs.
 const COUNTED_INPUTS: [Input; 2] = [Input::A2s, Input::Mixed];
 
 /// The sizes of the captures for `--grow` in bytes.
@@ -104,8 +104,7 @@ fn compare(
         for (program, cost) in programs.iter().zip(&costs) {
             writeln!(out, "  {:40} {}", program.name, reported(cost, costs.first()))?;
         }
-        let is_counted = options.callgrind && COUNTED_INPUTS.contains(&input);
-        let executed = if is_counted {
+        let executed = if options.callgrind {
             count(&programs, &capture.first(COUNTED, options)?)?
         } else {
             Vec::new()

@@ -32,7 +32,14 @@ pub(super) fn cat() -> Option<Program> {
 
 /// The commands of gamewire's release build that are measured.
 pub(super) fn gamewire(path: &Path, options: &Options) -> Vec<Program> {
-    let reported = [&["dissect", "--format", "json"][..], &["check"], &["summary"]];
+    let reported = [
+        &["dissect", "--format", "json"][..],
+        &["check"],
+        &["summary"],
+        &["flows"],
+        &["diagnose"],
+        &["abuse"],
+    ];
     let program = |words: &[&str]| {
         let mut name = format!("gamewire {}", words.join(" "));
         let mut before: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
