@@ -75,7 +75,23 @@ pub fn run(
         let viewed = commands::view::run(view, err, terminal);
         return ended(viewed.map(|()| RAN), out, err);
     }
-    let ran = match &mut cli.command {
+    let ran = command(&mut cli.command, &args, out, err, terminal);
+    if cli.is_by_default && ran.is_ok() && out.flush().is_ok() {
+        name_commands(err);
+    }
+    ended(ran, out, err)
+}
+
+/// Runs a command, and returns its exit code. `words`: the command line.
+fn command(
+    command: &mut Command,
+    words: &[OsString],
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal<'_>,
+) -> Result<u8, Failure> {
+    let found = |is_found: bool| if is_found { FOUND } else { RAN };
+    let ran = match command {
         Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
         Command::Summary(summary) => commands::summary::run(summary, out, err, terminal),
         Command::Abuse(abuse) => commands::abuse::run(abuse, out, err, terminal),
@@ -87,23 +103,15 @@ pub fn run(
         Command::Export(export) => commands::export::run(export, err, terminal),
         Command::Scrub(scrub) => commands::scrub::run(scrub, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
-        Command::Check(check) => {
-            let checked = self::check(check, &args, out, err, terminal);
-            return ended(checked, out, err);
-        }
+        Command::Check(check) => return self::check(check, words, out, err, terminal),
         #[cfg(feature = "cli")]
-        Command::Record(record) => {
-            let recorded = commands::record::run(record, err);
-            return ended(recorded, out, err);
-        }
+        Command::Record(record) => return commands::record::run(record, err),
         #[cfg(feature = "cli")]
         Command::Probe(probe) => {
-            let probed = commands::probe::run(probe, out, err, terminal);
-            return ended(probed.map(|found| if found { FOUND } else { RAN }), out, err);
+            return commands::probe::run(probe, out, err, terminal).map(found);
         }
         Command::Diagnose(diagnose) => {
-            let diagnosed = commands::diagnose::run(diagnose, out, err, terminal);
-            return ended(diagnosed.map(|found| if found { FOUND } else { RAN }), out, err);
+            return commands::diagnose::run(diagnose, out, err, terminal).map(found);
         }
         #[cfg(feature = "cli")]
         Command::Serve(serve) => commands::serve::run(serve, out, err, terminal),
@@ -117,10 +125,7 @@ pub fn run(
         #[cfg(feature = "program")]
         Command::Completions(shell) => commands::manual::completions(shell, out),
     };
-    if cli.is_by_default && ran.is_ok() && out.flush().is_ok() {
-        name_commands(err);
-    }
-    ended(ran.map(|()| RAN), out, err)
+    ran.map(|()| RAN)
 }
 
 /// Checks captures, or what it records of a command: then the exit code is the command's if nothing fails. `words`:

@@ -262,22 +262,29 @@ impl Client {
             self.doubt(to, Item::ReturnsChallenge, why);
             return None;
         }
+        let given = of_port?.clone();
+        self.another_challenge((to, frame), &given, challenge)
+    }
+
+    /// It got one challenge, and returns another one.
+    fn another_challenge(
+        &mut self,
+        (server, frame): (SocketAddr, u64),
+        given: &str,
+        challenge: &str,
+    ) -> Option<Failure> {
         // Of one that is no number, nobody can say what should be returned.
-        let given = of_port.filter(|given| given.parse::<i64>().is_ok())?;
-        let [given_number, returned] = [given.as_str(), challenge].map(|it| it.parse::<i64>().ok());
-        if let (Some(given_number), Some(returned)) = (given_number, returned)
-            && (given_number as i32).swap_bytes() == returned as i32
-        {
+        let number: i64 = given.parse().ok()?;
+        if challenge.parse().is_ok_and(|it: i64| (number as i32).swap_bytes() == it as i32) {
             let text = format!("it got {given}, and returns {challenge}: the bytes are reversed");
             return Some(Failure::new(&causes::CHALLENGE_BYTESWAPPED, frame, text));
         }
         // It may ask for another challenge.
-        if matches!(challenge, "-1" | "0") {
-            return None;
+        if !matches!(challenge, "-1" | "0") {
+            let text = format!("it got the challenge {given}, and returns {challenge}");
+            let why = Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text);
+            self.doubt(server, Item::WellFormed, why);
         }
-        let text = format!("it got the challenge {given}, and returns {challenge}");
-        let why = Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text);
-        self.doubt(to, Item::WellFormed, why);
         None
     }
 

@@ -43,27 +43,8 @@ impl Diagnosis {
         }
         let masters: Vec<_> = all.iter().filter_map(|it| it.master).map(|it| it.ip()).collect();
         let span = read.span.map_or(0, |[begin, end]| end.since(begin));
-        let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
-        let never_joins = own.is_some()
-            && !self.of_probe
-            && self.complete
-            // What it sends to masters does not pass a client.
-            && position != CapturePosition::Client
-            && all.iter().all(|registration| registration.joins.is_none());
-        let lan_only =
-            server.lan_only.zip(server.registers.and_then(|id| id.info().diagnosis.lan_only));
-        let lan_only = lan_only.map(|(frame, cause)| Failure::with(cause, frame, &[]));
+        self.joins(server, &mut all, position);
         for registration in &mut all {
-            if never_joins {
-                let why = Failure::new(&causes::NEVER_JOINED, 0, "no heartbeat to any master");
-                registration.fact_mut(Item::Join).fails(why);
-            }
-            if let (Some(why), Some(_)) = (&lan_only, registration.master) {
-                registration.fact_mut(Item::Join).fails_by(vec![why.clone()]);
-            } else if registration.unchallenged >= NO_ACCIDENT {
-                let text = "it sends info strings that no master asks for, and never joins";
-                registration.fact_mut(Item::Join).bad(&causes::NEVER_JOINED, 0, text);
-            }
             if self.is_lossy(read) {
                 proves_nothing(registration);
             }
@@ -75,29 +56,7 @@ impl Diagnosis {
             self.listing(server, registration, &place);
             not_known(registration, self.complete);
             accepted_since(registration);
-            let is_regular = |interval: i64| interval > USUAL && interval <= LONGEST;
-            let beats = registration.fact(Item::Heartbeats);
-            if registration.interval().is_some_and(is_regular) && beats.good == 0 && beats.run == 0
-            {
-                let joins = registration.fact(Item::Join).shown.last().copied();
-                registration.good(Item::Heartbeats, joins.unwrap_or(0));
-            } else if registration.joins.is_some() && beats.good == 0 {
-                let is_known =
-                    |interval: &i64| *interval > LONGEST || registration.joined() >= NO_ACCIDENT;
-                let interval = registration.interval().filter(is_known);
-                let interval = interval.map(|interval| long_span(interval.unsigned_abs()));
-                let fact = registration.fact_mut(Item::Heartbeats);
-                match interval {
-                    Some(it) => {
-                        let text = format!("one every {it} was recorded; no rule judges that");
-                        fact.open(&causes::NOT_IN_CAPTURE, 0, text);
-                    }
-                    None => {
-                        let text = "too short to see when it comes again";
-                        fact.open(&causes::CAPTURE_TOO_SHORT, 0, text);
-                    }
-                }
-            }
+            unjudged_heartbeats(registration);
             ceased(registration, read.end());
             self.refused_connections(address, server, registration);
             if span >= HEARTBEAT && server.first_asked.is_none() {
@@ -105,6 +64,32 @@ impl Diagnosis {
             }
         }
         server.registrations = all;
+    }
+
+    /// Whether a server never joins, or only for its own network.
+    fn joins(&self, server: &Server, all: &mut [Registration], position: CapturePosition) {
+        let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
+        let never_joins = own.is_some()
+            && !self.of_probe
+            && self.complete
+            // What it sends to masters does not pass a client.
+            && position != CapturePosition::Client
+            && all.iter().all(|registration| registration.joins.is_none());
+        let lan_only =
+            server.lan_only.zip(server.registers.and_then(|id| id.info().diagnosis.lan_only));
+        let lan_only = lan_only.map(|(frame, cause)| Failure::with(cause, frame, &[]));
+        for registration in all {
+            if never_joins {
+                let why = Failure::new(&causes::NEVER_JOINED, 0, "no heartbeat to any master");
+                registration.fact_mut(Item::Join).fails(why);
+            }
+            if let (Some(why), Some(_)) = (&lan_only, registration.master) {
+                registration.fact_mut(Item::Join).fails_by(vec![why.clone()]);
+            } else if registration.unchallenged >= NO_ACCIDENT {
+                let text = "it sends info strings that no master asks for, and never joins";
+                registration.fact_mut(Item::Join).bad(&causes::NEVER_JOINED, 0, text);
+            }
+        }
     }
 
     /// With which masters a server may be registered that addressed none in the capture: those that have lists, if they
@@ -352,6 +337,30 @@ fn unreachable(address: SocketAddr, span: i64, registration: &mut Registration) 
         let why = Failure::with(&causes::masters::PRIVATE_ADDRESS, 0, &[("time", &time)]);
         registration.fact_mut(Item::Address).open_by(why);
     }
+}
+
+/// Heartbeats that no rule judges.
+fn unjudged_heartbeats(registration: &mut Registration) {
+    let is_regular = |interval: i64| interval > USUAL && interval <= LONGEST;
+    let beats = registration.fact(Item::Heartbeats);
+    if beats.good > 0 || registration.joins.is_none() {
+        return;
+    }
+    if registration.interval().is_some_and(is_regular) && beats.run == 0 {
+        let joins = registration.fact(Item::Join).shown.last().copied();
+        return registration.good(Item::Heartbeats, joins.unwrap_or(0));
+    }
+    let is_known = |interval: &i64| *interval > LONGEST || registration.joined() >= NO_ACCIDENT;
+    let interval = registration.interval().filter(is_known);
+    let interval = interval.map(|interval| long_span(interval.unsigned_abs()));
+    let (cause, text) = match interval {
+        Some(it) => {
+            let text = format!("one every {it} was recorded; no rule judges that");
+            (&causes::NOT_IN_CAPTURE, text)
+        }
+        None => (&causes::CAPTURE_TOO_SHORT, "too short to see when it comes again".to_owned()),
+    };
+    registration.fact_mut(Item::Heartbeats).open(cause, 0, text);
 }
 
 /// The last heartbeat came long before the end: whether that is all is unknown.
