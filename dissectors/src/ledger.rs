@@ -227,6 +227,8 @@ pub struct Ledger {
     announced: Set<u64>,
     /// Challenges that masters handed out, each with its master: the latest receiver, and when.
     handed_out: Map<(IpAddr, [u8; 16]), (SocketAddr, Time)>,
+    /// Responses whose requests are missing on flows with others.
+    requests_missing: u64,
     breaches: Vec<CrossFlowBreach>,
     /// How often each rule passed.
     kept: BTreeMap<Code, (&'static Rule, u64)>,
@@ -289,6 +291,7 @@ impl Ledger {
             registrations: Registrations::default(),
             announced: Set::default(),
             handed_out: Map::default(),
+            requests_missing: 0,
             breaches: Vec::new(),
             kept: BTreeMap::new(),
             full: false,
@@ -324,6 +327,7 @@ impl Ledger {
             CrossFlowEvent::Foreign { challenge, evidence, rule } => {
                 self.foreign((challenge, evidence), (false, rule), basis);
             }
+            CrossFlowEvent::RequestMissing => self.requests_missing += 1,
             CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, basis),
             CrossFlowEvent::Unanswered(exchange) => {
                 self.open(exchange, false, basis);
@@ -498,6 +502,9 @@ impl Ledger {
     ) -> Review {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
         let review = elsewhere.review(self.settings.answer_timeout);
+        let clients = if review.unasked.is_empty() { Set::default() } else { loads.clients() };
+        let since = (begin, self.settings.answer_timeout);
+        let orphans = self.requests_missing + orphans(&review, since, (&loads, &clients));
         self.shared(&elsewhere);
         let known = self.known_servers();
         self.masters();
@@ -512,9 +519,6 @@ impl Ledger {
         }
         breaches.extend(review.breaches);
         let mut victims = Victims::default();
-        let clients = if review.unasked.is_empty() { Set::default() } else { loads.clients() };
-        let since = (begin, self.settings.answer_timeout);
-        let orphans = orphans(&review.unasked, since, (&loads, &clients));
         let is_early = asked_before(&review.unasked, since, &clients);
         let unasked = review.unasked.iter().filter(|seen| !is_early(seen));
         unasked.for_each(|seen| victims.answered(seen, &self.settings));

@@ -247,8 +247,9 @@ impl Checker {
         self.results.add(&read.rules);
         let orphans = self.review(read);
         let responses = self.traffic.exchanges().answered + orphans;
-        self.reviewed.dropped = read.dropped || seems_lossy(orphans, responses);
-        if self.reviewed.dropped && !read.dropped {
+        let seems_lossy = seems_lossy(orphans, responses);
+        self.reviewed.dropped = read.dropped || seems_lossy;
+        if seems_lossy && !read.dropped {
             self.note_losses(orphans);
         }
         self.review_requests(read);
@@ -276,7 +277,7 @@ impl Checker {
             messages: self.traffic.messages,
             flows: u64::from(read.flows),
             requests: self.traffic.exchanges(),
-            orphans,
+            seems_lossy,
             rules,
             findings: self.found,
             tally: self.tally,

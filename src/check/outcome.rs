@@ -88,8 +88,8 @@ pub struct Outcome {
     pub flows: u64,
     /// Exchanges: requests with their repeats and challenge rounds, and those that were answered.
     pub requests: ExchangeCounts,
-    /// Responses of servers that are asked to hosts that ask them, without a request in the capture.
-    pub orphans: u64,
+    /// Responses without their requests show that the recorder lost packets, though nothing says so.
+    pub seems_lossy: bool,
     /// Every selected rule of the catalogue, by code.
     pub rules: Vec<RuleOutcome>,
     /// The findings, in the order of the packets.

@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{CauseKind, Item, Map, Symptom, Verdict as Ruled, causes, is_private};
-use dissectors::ledger::seems_lossy;
 use dissectors::net_rules::NET014;
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
@@ -21,9 +20,7 @@ impl Diagnosis {
         let empty = Checker::new(Selection::default(), self.ledger_settings, self.complete);
         let checker = std::mem::replace(&mut self.checker, empty);
         let outcome = checker.outcome(Vec::new(), read);
-        // Answers in another protocol than was asked for miss no request.
-        let orphans = outcome.orphans.saturating_sub(self.otherwise);
-        self.seems_lossy |= seems_lossy(orphans, outcome.requests.answered + orphans);
+        self.seems_lossy = outcome.seems_lossy;
         let mut elsewhere: Map<[SocketAddr; 2], u64> = Map::default();
         let findings = outcome.findings.iter();
         for ends in findings.filter_map(|found| Some([found.asked?, found.party?])) {

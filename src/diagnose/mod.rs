@@ -50,7 +50,7 @@ use std::sync::LazyLock;
 use dissectors::Id;
 use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, RuleSet,
-    Set, Severity, Time, Verdict as Ruled, causes,
+    Set, Severity, Verdict as Ruled, causes,
 };
 use dissectors::ledger::LedgerSettings;
 
@@ -170,13 +170,6 @@ pub struct Diagnosis {
     broadcast_by: RecentMap<SocketAddr, SocketAddr>,
     translations: Translations,
     identifications: Identifications,
-    /// When the first message came.
-    began: Option<Time>,
-    /// Responses, and those of them to requests that the capture lacks.
-    responses: u64,
-    orphans: u64,
-    /// Answers in another protocol than was asked for.
-    otherwise: u64,
     /// What is missing from exchanges, or from the numbers of datagrams, shows that the recorder lost packets.
     seems_lossy: bool,
     /// Maximum number of packets.
@@ -263,10 +256,6 @@ impl Diagnosis {
             translations: Translations::default(),
             identifications: Identifications::default(),
             seems_lossy: false,
-            began: None,
-            responses: 0,
-            orphans: 0,
-            otherwise: 0,
             remembered: (bytes / 16 / BYTES_OF_FACT).max(16),
             everywhere: CommonHosts::default(),
             speakers: Set::default(),
@@ -419,7 +408,6 @@ impl Diagnosis {
         // A duplicate datagram adds no information.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
         let payload = event.payload();
-        self.began.get_or_insert(event.time());
         self.hosts_of(payload.from.ip(), payload.to.ip());
         // It may be the message in the latest datagram.
         self.unread.take_if(|unread| unread.frame == payload.frame);

@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Item, Map, Purpose, Role, Set, Time, Transport, causes};
-use dissectors::ledger::seems_lossy;
 
 use super::client::{self, Client};
 use super::exchange_log::{Exchange, Request, asks_for_data, exchange_key};
@@ -62,12 +61,9 @@ impl Diagnosis {
             (Purpose::Response | Purpose::ClientChallenge, _)
                 if event.reply().is_none() && self.is_asked_otherwise(id, from, to) =>
             {
-                self.responses += 1;
-                self.otherwise += 1;
                 self.odd(event);
             }
             (Purpose::Response | Purpose::ClientChallenge, _) => {
-                self.responses += 1;
                 let is_challenge = message.purpose == Purpose::ClientChallenge;
                 let kind = self.answered(event, is_challenge);
                 if is_challenge {
@@ -183,7 +179,6 @@ impl Diagnosis {
 
     /// Judges whether the recorder lost packets, though nothing says so.
     pub(super) fn seek_losses(&mut self, read: &Totals) {
-        self.seems_lossy |= seems_lossy(self.orphans, self.responses);
         let ends = read.pairs.ends().into_iter();
         let connected = ends.filter(|(.., traffic)| traffic.transport == Transport::Tcp);
         connected.for_each(|(end, ..)| self.identifications.other(end.ip(), self.remembered));

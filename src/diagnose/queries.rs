@@ -8,7 +8,6 @@ use dissectors::kit::{Item, Purpose, Time, causes, is_broadcast};
 
 use super::fact::{Failure, NOT_WHOLE};
 use super::latest_queries::LatestQuery;
-use super::repeated_answers::SOON;
 use super::server::Server;
 use super::signs::contradiction;
 use super::{Diagnosis, ServerPacket, ServerPacketKind};
@@ -187,7 +186,7 @@ impl Diagnosis {
         let Some(server) = self.servers.get(&event.payload().from) else { return false };
         let usual = i64::try_from(server.slowest).unwrap_or(i64::MAX).saturating_mul(2);
         let waited = event.time().since(since);
-        server.fact(Item::InTime).good > 0 && waited > usual.saturating_add(SOON)
+        server.fact(Item::InTime).good > 0 && waited > usual.saturating_add(Time::SOON)
     }
 
     /// A server answers a client whose requests are not in the capture.
@@ -197,10 +196,6 @@ impl Diagnosis {
         shown: &mut Vec<Item>,
     ) -> Option<SocketAddr> {
         let (payload, id) = (event.payload(), event.context().protocol?);
-        let timeout = self.ledger_settings.answer_timeout;
-        let is_early = event.time().since(self.began.unwrap_or(event.time())) < timeout;
-        // Of a host that asks nobody, only one direction was recorded; of others, a request is missing.
-        let is_lost = !is_early && self.clients.contains_key(&payload.to.ip());
         let server = self.server(payload.from)?;
         server.orphans += 1;
         shown.push(Item::Readable);
@@ -214,7 +209,6 @@ impl Diagnosis {
                 server.fact_mut(item).open(&causes::CAPTURE_ONE_SIDED, payload.frame, text);
             }
         }
-        self.orphans += u64::from(is_lost && server.first_asked.is_some());
         Some(payload.from)
     }
 }

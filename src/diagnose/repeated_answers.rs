@@ -6,9 +6,6 @@ use dissectors::kit::{RecentMap, Time};
 
 use crate::session::MessageEvent;
 
-/// Nanoseconds within which copies of a response, and its parts, follow each other.
-pub(super) const SOON: i64 = 500_000_000;
-
 /// As many answers to one request as there may be by accident: a network, or a second request that is not in the capture,
 /// may double one.
 const DOUBLED: u64 = 2;
@@ -44,7 +41,7 @@ impl RepeatedAnswers {
     ) -> Option<u64> {
         let key = (event.ends(), event.message().name);
         let answers = self.latest.get_mut(&key, most)?;
-        if answers.latest < since || event.time().since(answers.latest) > SOON {
+        if answers.latest < since || event.time().since(answers.latest) > Time::SOON {
             return None;
         }
         *answers = Answers { times: answers.times + 1, latest: event.time() };

@@ -6,6 +6,7 @@ use crate::support::diagnosis::{self, diagnosed, item};
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::{Setting, capture};
+use captures::wire::Capture;
 use serde_json::Value;
 
 const A2S: Setting = Setting::udp(27015);
@@ -68,6 +69,101 @@ fn what_check_calls_lost_is_lost() {
     assert_eq!(said.contains("packets seem to be missing"), report["capture"]["lost"] == true);
     assert!(said.contains("packets seem to be missing"), "{said}");
     assert_ne!(report["servers"][0]["verdict"], "fault", "{report:#}");
+}
+
+/// So many rounds of clients that keep their sockets, every ten seconds: an info request and a request for players, each with
+/// its challenge. `again`: after so many milliseconds, the server sends each of its packets once more.
+fn kept_sockets(rounds: u32, again: Option<u32>) -> String {
+    let mut lines = Vec::new();
+    for nth in 0..rounds {
+        let (port, number) = (40_000 + nth % 8, 7_000 + nth % 8);
+        let mut at = nth * 1_300;
+        for (request, answer) in [(INFO, ANSWER), ("FFFFFFFF 55", PLAYERS)] {
+            let first =
+                if request == INFO { request.to_owned() } else { format!("{request} FFFFFFFF") };
+            let second = format!("{request} le32:{number}");
+            let challenge = format!("FFFFFFFF 41 le32:{number}");
+            for (ask, response) in [(first, &*challenge), (second, answer)] {
+                lines.push((at, format!("c:{port} > s  {ask}")));
+                let respond = format!("s > c:{port}  {response}");
+                lines.extend(again.map(|later| (at + 10 + later, respond.clone())));
+                lines.push((at + 10, respond));
+                at += 40;
+            }
+        }
+    }
+    lines.sort_by_key(|(at, _)| *at);
+    let at = |ms: u32| f64::from(ms) / 1e3;
+    let script: String =
+        lines.iter().map(|(ms, line)| format!("{:.3} {line}\n", at(*ms))).collect();
+    format!("{script}end {:.3}", at(rounds * 1_300 + 30_000))
+}
+
+/// What `check` says of a capture's rules, and the diagnosis of it.
+fn checked(capture: &Capture) -> (Value, Value) {
+    let (_project, file) = Project::of_capture(capture.pcap());
+    let run = gamewire(["check", "--no-config", "--format", "json", &file]);
+    (serde_json::from_str(&run.out).unwrap(), diagnosis::report_of(&file, &[]).1)
+}
+
+fn failed(report: &Value) -> Vec<&str> {
+    let rules = report["rules"].as_array().unwrap().iter();
+    let failed = rules.filter(|rule| rule["failed"] != 0 && rule["severity"] != "note");
+    failed.map(|rule| rule["code"].as_str().unwrap()).collect()
+}
+
+/// A client that keeps its socket gets responses to requests that were lost on a flow with others: what shows the loss to
+/// `check` shows it to the diagnosis.
+#[test]
+fn requests_are_missing_also_on_flows_with_others() {
+    let mut capture = capture(&kept_sockets(160, None), &A2S).unwrap();
+    let mut at = 0;
+    capture.packets.retain(|_| {
+        at += 1;
+        at % 11 != 0
+    });
+    let (check, report) = checked(&capture);
+    assert_eq!(failed(&check), [""; 0], "{:#}", check["findings"]);
+    assert!(check.to_string().contains("packets seem to be missing"), "{check:#}");
+    assert_eq!(report["capture"]["lost"], true, "{report:#}");
+    assert_ne!(report["servers"][0]["verdict"], "fault", "{report:#}");
+}
+
+/// Who sends each response twice answers no requests that are missing, whenever the second one comes.
+#[test]
+fn a_server_that_answers_twice_has_lost_nothing() {
+    for later in [1, 15, 60, 300] {
+        let (check, report) = checked(&capture(&kept_sockets(80, Some(later)), &A2S).unwrap());
+        assert!(!check.to_string().contains("packets seem to be missing"), "{later}: {check:#}");
+        assert_eq!(report["capture"]["lost"], Value::Null, "{later}");
+    }
+}
+
+/// The same of a capture that begins later than the flows.
+#[test]
+fn a_capture_that_begins_late_has_lost_nothing() {
+    for skipped in [3, 14, 21, 50] {
+        let mut capture = capture(&kept_sockets(80, None), &A2S).unwrap();
+        capture.packets.drain(..skipped);
+        let (check, report) = checked(&capture);
+        assert!(!check.to_string().contains("packets seem to be missing"), "{skipped}: {check:#}");
+        assert_eq!(report["capture"]["lost"], Value::Null, "{skipped}");
+    }
+}
+
+/// What a server answers in another protocol than it was asked in is the answer.
+#[test]
+fn an_answer_in_another_protocol_misses_no_request() {
+    let mut script = exchanges(30, |nth| nth % 2 == 1);
+    for nth in (1..30).step_by(2) {
+        let text = r"'\\hostname\\A\\numplayers\\0\\queryid\\1.1\\final\\'";
+        let (at, port) = (nth * 10, 40_000 + nth);
+        let line = format!("{at}.0 c:{port} > s  {INFO}\n");
+        script = script.replace(&line, &format!("{line}{at}.1 s > c:{port}  {text}\n"));
+    }
+    let (check, report) = checked(&capture(&script, &A2S).unwrap());
+    assert!(!check.to_string().contains("packets seem to be missing"), "{check:#}");
+    assert_eq!(report["capture"]["lost"], Value::Null);
 }
 
 /// What comes soon after the beginning may answer what was sent before, and of a client that never asks, only one

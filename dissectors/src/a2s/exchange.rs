@@ -16,7 +16,7 @@ use super::values::values;
 use super::{A2s, rules};
 use crate::kit::{
     Answer, Context, CrossFlowEvent, Evidence, Message, Payload, Question, Read, Request,
-    SeenMessage, Sink,
+    SeenMessage, Sending, Sink,
 };
 
 /// The effect of a message on the conversation.
@@ -26,19 +26,34 @@ pub(super) fn message<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
+    let was_challenged_alone = cx.conversation.has(Known::STRAY_CHALLENGE);
+    cx.conversation.known.remove(Known::STRAY_CHALLENGE);
     match RequestKind::of(summary.kind) {
-        Some(request) => ask(cx, request, summary, payload, sink),
+        Some(request) => {
+            let returns = ask(cx, request, summary, payload, sink);
+            if was_challenged_alone && returns {
+                asked_for_challenge(payload, sink);
+            }
+        }
         None => response(cx, ResponseKind::of(summary.kind), summary, payload, sink),
     }
 }
 
+/// Who returns at once the challenge that no request waited for has asked for it.
+fn asked_for_challenge<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
+    let seen = payload.seen();
+    let challenge = SeenMessage { from: seen.to, to: seen.from, ..seen };
+    sink.cross_flow(CrossFlowEvent::RequestMissing, challenge);
+}
+
+/// Returns whether the request begins an exchange, with a challenge from this server.
 fn ask<S: Sink>(
     cx: &mut Context<'_, A2s>,
     request: RequestKind,
     summary: &MessageSummary,
     payload: &Payload<'_>,
     sink: &mut S,
-) {
+) -> bool {
     expire(cx, payload.time, false, sink);
     cx.conversation.known |= Conversation::asks(payload.side);
     let status = status(cx, summary.challenge, payload);
@@ -69,7 +84,8 @@ fn ask<S: Sink>(
     notes.set(Notes::FOREIGN, is_foreign);
     let what = Query::new(request, (status, value.unwrap_or(-1)), notes);
     cx.shared.waiting.insert(payload, request, cx.settings);
-    wait(cx, Request::new(what, mark, is_due), sink);
+    let sending = wait(cx, Request::new(what, mark, is_due), sink);
+    status == ChallengeStatus::Issued && sending == Sending::New
 }
 
 /// Whether the server said, in this flow or in another one of the client's host, that it runs a game whose servers answer
@@ -82,7 +98,7 @@ fn answers(cx: &mut Context<'_, A2s>, what: Known, payload: &Payload<'_>) -> boo
 }
 
 /// Adds a pending request, or a repeat of one.
-fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: PendingRequest, sink: &mut S) {
+fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: PendingRequest, sink: &mut S) -> Sending {
     let (clock, most) = (cx.settings.clock(asked.mark.time), cx.settings.limits.pending);
     let sent = cx.conversation.requests.send(asked, most, clock);
     sink.sent(sent.sending);
@@ -93,6 +109,7 @@ fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: PendingRequest, sink: &mut S)
     if let Some(overdue) = cx.budget.removed(sent.removed, given_up) {
         give_up(cx, &overdue, clock, sink);
     }
+    sent.sending
 }
 
 /// Whether another endpoint may have given the challenge: if this one has sent nothing so far, or
@@ -494,6 +511,11 @@ fn unexpected<S: Sink>(
     }
     let elsewhere = (!cx.conversation.was_asked(payload.side))
         .then(|| Occasion::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
+    if elsewhere.is_none() {
+        cx.flow.response_alone(payload, sink);
+        let may_be_copy = cx.flow.goes_on() && response == ResponseKind::Challenge;
+        cx.conversation.known.set(Known::STRAY_CHALLENGE, may_be_copy);
+    }
     rules::exchange(&Observation::Unasked { response, elsewhere }, kind, sink);
     None
 }

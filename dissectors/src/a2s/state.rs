@@ -115,6 +115,8 @@ bitflags! {
         const FIRST_SAYS = 1 << 13;
         /// [`Side::Second`] has.
         const SECOND_SAYS = 1 << 14;
+        /// The last message was a challenge that no request waited for.
+        const STRAY_CHALLENGE = 1 << 15;
         /// What the game of a server says of its other flows, too.
         const OF_GAME = Known::PINGS.bits() | Known::CHALLENGES.bits();
     }

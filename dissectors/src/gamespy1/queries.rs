@@ -102,7 +102,9 @@ pub(super) fn answered<S: Sink>(
     let at = fitting.or_else(|| requests.position(in_time)).or_else(|| requests.position(asks));
     let Some(at) = at else {
         cx.conversation.unasked = Some(payload.side);
-        if !is_seen(cx, payload.side.other()) {
+        if is_seen(cx, payload.side.other()) {
+            cx.flow.response_alone(payload, sink);
+        } else {
             let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
             let kinds = kinds_by_keys(words, payload.bytes).iter().map(|kind| kind.bit());
             rules::unasked(kinds.fold(0, |all, kind| all | kind), evidence, payload.seen(), sink);

@@ -480,6 +480,7 @@ fn answers<S: Sink>(
             return false;
         }
         ResponseMatch::Nothing => {
+            cx.flow.response_alone(payload, sink);
             rules::asked_for(false, what, sink);
             return false;
         }

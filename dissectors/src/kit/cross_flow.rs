@@ -31,6 +31,8 @@ pub enum CrossFlowEvent {
     },
     /// The sender, a server, sent the receiver a response without a request.
     Unasked(Exchange),
+    /// The sender, a server, answered a request of the receiver's that the capture lacks, although it has others of the flow.
+    RequestMissing,
     /// The receiver, a server, did not answer the sender's request.
     Unanswered(Exchange),
     /// The sender, a server, sent the receiver a part of a split response with this ID without a

@@ -27,6 +27,7 @@ mod limits;
 mod lists;
 mod mark;
 mod message;
+mod missing_requests;
 mod name;
 mod named;
 mod node;

@@ -37,6 +37,8 @@ impl Time {
     /// Nanoseconds: packets in opposite directions that are at most this far apart may have been
     /// recorded in the wrong order.
     pub const MOMENT: i64 = 5_000_000;
+    /// Nanoseconds within which copies of a response, and its parts, follow each other.
+    pub const SOON: i64 = 500_000_000;
     /// Nanoseconds of a day.
     const DAY: i64 = 86_400_000_000_000;
 

@@ -201,6 +201,8 @@ pub(super) struct UnmatchedReview {
     pub(super) kept: Vec<KeptRule>,
     /// Unsolicited responses, in the order of their time.
     pub(super) unasked: Vec<SeenMessage>,
+    /// Which clients wait for which servers' responses, if there are unsolicited ones.
+    pub(super) waiting: Set<[SocketAddr; 2]>,
     /// Results that were not kept because of the limit.
     pub(super) beyond: Vec<(&'static Rule, Evidence, u64)>,
 }
@@ -353,6 +355,10 @@ impl Elsewhere {
             }
         }
         review.unasked.sort_by_key(|seen| (seen.mark.time, seen.mark.frame));
+        if !review.unasked.is_empty() {
+            let ends = |request: &Unmatched| [request.client.get(), request.server.get()];
+            review.waiting = self.requests.iter().map(ends).collect();
+        }
         for (at, request) in (0..).zip(&self.requests) {
             let Exchange { rules, due, challenge, .. } = request.exchange;
             let (client, server) = (request.client.get(), request.server.get());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 
+use super::elsewhere::UnmatchedReview;
 use super::loads::{CHECKED_FROM, Loads};
 use super::sources::{KINDS, SourceSample, host_hash};
 use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, LedgerSettings};
@@ -37,14 +38,16 @@ pub(super) fn asked_before(
 
 /// How many of the responses answer requests that the recorder lost: those of servers that are asked to hosts that ask. What
 /// comes soon after the beginning may answer what was sent before it, and of a host that never asks, it has one direction.
+/// What comes from a server to a client that waits for it is its answer, in another protocol perhaps.
 pub(super) fn orphans(
-    unasked: &[SeenMessage],
+    UnmatchedReview { unasked, waiting, .. }: &UnmatchedReview,
     (begin, timeout): (Time, i64),
     (loads, clients): (&Loads, &Set<u32>),
 ) -> u64 {
     let is_lost = |seen: &&SeenMessage| {
         seen.mark.time.since(begin) >= timeout
             && loads.is_asked(seen.from)
+            && !waiting.contains(&[seen.to, seen.from])
             && clients.contains(&host_hash(seen.to.ip()))
     };
     unasked.iter().filter(is_lost).count() as u64

@@ -366,6 +366,9 @@ fn reply<S: Sink>(
     if let Some((Query { seed: Some(ZERO), .. }, mark)) = query {
         sink.reflects(QUERY.label, mark.length, payload);
     }
+    if matches!(answers, ReplyMatch::More { dialect: false } | ReplyMatch::Late) {
+        cx.flow.response_alone(payload, sink);
+    }
     rules::replied(answers, header, sink);
     if let Some(Ok(repeated)) = repeated {
         let block = repeated.map(|at| summary.block_at(at));
