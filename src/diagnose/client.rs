@@ -57,6 +57,8 @@ pub(super) struct Client {
     doubts: Vec<Doubt>,
     /// The latest challenge that it returned from another port than got it.
     moved: Option<Failure>,
+    /// The latest request whose challenge did not reach it where it waits.
+    astray: Option<u64>,
     unproven: UnprovenFaults,
     faults: ClientFaults,
 }
@@ -376,6 +378,10 @@ impl Client {
         if !exchange.is_challenged() {
             return;
         }
+        if exchange.goes_astray() {
+            self.astray = Some(frame);
+            return;
+        }
         let kind = exchange.request.key();
         let new = || (kind, 0, 0);
         if let Some((_, returned, left)) =
@@ -498,6 +504,10 @@ impl Client {
                 }
                 None => {}
             }
+        }
+        let challenge = self.items.fact(Item::ReturnsChallenge);
+        if let Some(frame) = self.astray.filter(|_| !challenge.is_known()) {
+            challenge.open_by(Failure::with(&causes::clients::CHALLENGE_ASTRAY, frame, &[]));
         }
         for ServerExchanges { server, protocol: id, share, odd } in
             std::mem::take(&mut self.servers)

@@ -78,6 +78,9 @@ pub(super) struct Exchange {
     /// The latest challenge of the server.
     challenge: Option<i64>,
     latest: LatestMessage,
+    /// The latest challenge did not reach the client where it waits: it came from an address that was not asked, or was
+    /// refused.
+    is_astray: bool,
     /// The client sent the request again with a challenge.
     is_returned: bool,
     /// How often it sent the request again without the challenge that it had got.
@@ -172,6 +175,7 @@ impl Exchange {
             paces,
             challenge: None,
             latest: LatestMessage::Request,
+            is_astray: false,
             is_returned: false,
             ignored: 0,
             is_challenged_again: false,
@@ -195,8 +199,8 @@ impl Exchange {
         self.challenge.is_some()
     }
 
-    /// The server sends this challenge.
-    fn challenged(&mut self, challenge: i64) {
+    /// The server sends this challenge. `is_astray`: from an address that was not asked.
+    fn challenged(&mut self, challenge: i64, is_astray: bool) {
         match self.latest {
             LatestMessage::Request => {}
             LatestMessage::Returned => self.is_challenged_again = true,
@@ -205,6 +209,7 @@ impl Exchange {
             }
         }
         (self.challenge, self.latest) = (Some(challenge), LatestMessage::Challenge);
+        self.is_astray = is_astray;
     }
 
     /// The client sends a request again.
@@ -221,12 +226,21 @@ impl Exchange {
 
     /// Whether the server owes the client nothing, because the client did not return its challenge.
     pub(super) fn is_left_by_client(&self) -> bool {
+        self.ends_with_challenge() && !self.is_astray
+    }
+
+    /// The same, because the client never got the challenge.
+    pub(super) fn goes_astray(&self) -> bool {
+        self.ends_with_challenge() && self.is_astray
+    }
+
+    fn ends_with_challenge(&self) -> bool {
         self.is_challenged() && !self.is_returned && !self.is_answered
     }
 
     /// Whether the client got all that it may expect.
     pub(super) fn is_owed_nothing(&self) -> bool {
-        self.is_left_by_client() || self.request.is_wrong && !self.is_answered
+        self.ends_with_challenge() || self.request.is_wrong && !self.is_answered
     }
 
     /// How many challenges the client did not return in such an exchange.
@@ -295,18 +309,18 @@ impl ExchangeLog {
     }
 
     /// A server answers a request with this [`exchange_key`]; `challenge`: only with this one, which the client must
-    /// return. Returns whether one waited for that.
+    /// return, and whether it comes from an address that was not asked. Returns whether one waited for that.
     pub(super) fn response(
         &mut self,
         ends: [SocketAddr; 2],
         key: &'static str,
         time: Time,
-        challenge: Option<i64>,
+        challenge: Option<(i64, bool)>,
     ) -> bool {
         let Some(mut exchange) = self.remove(ends, key) else { return false };
         match challenge {
-            Some(challenge) => {
-                exchange.challenged(challenge);
+            Some((challenge, is_astray)) => {
+                exchange.challenged(challenge, is_astray);
                 self.young.insert((ends, key), (exchange, time));
             }
             None => {
@@ -346,6 +360,15 @@ impl ExchangeLog {
             if let Some((exchange, _)) = open {
                 exchange.refusal = Some(Box::new(why.clone()));
             }
+        }
+    }
+
+    /// The client's host refuses the challenge in such an exchange.
+    pub(super) fn refuses_challenge(&mut self, ends: [SocketAddr; 2], key: &'static str) {
+        let key = (ends, key);
+        let open = self.young.get_mut(&key).or_else(|| self.old.get_mut(&key));
+        if let Some((exchange, _)) = open {
+            exchange.is_astray |= exchange.latest == LatestMessage::Challenge;
         }
     }
 
@@ -434,7 +457,7 @@ mod tests {
         let mut log = ExchangeLog::default();
         ask(&mut log, 1, 0);
         ask(&mut log, 2, 1);
-        log.response(ends(), "info_request", Time(SECOND + 1), Some(7));
+        log.response(ends(), "info_request", Time(SECOND + 1), Some((7, false)));
         ask_with(&mut log, 7, 4, 2);
         log.response(ends(), "info_request", Time(2 * SECOND + 1), None);
         ask(&mut log, 6, 10);
@@ -450,7 +473,7 @@ mod tests {
     fn a_challenge_that_is_not_returned_is_the_clients_fault() {
         let mut log = ExchangeLog::default();
         ask(&mut log, 1, 0);
-        log.response(ends(), "info_request", Time(1), Some(7));
+        log.response(ends(), "info_request", Time(1), Some((7, false)));
         ask(&mut log, 3, 5);
         let ended = log.take();
         assert!(ended[0].is_left_by_client());
@@ -467,9 +490,9 @@ mod tests {
     fn a_challenge_that_is_returned_is_the_servers_turn() {
         let mut log = ExchangeLog::default();
         ask(&mut log, 1, 0);
-        log.response(ends(), "info_request", Time(1), Some(7));
+        log.response(ends(), "info_request", Time(1), Some((7, false)));
         ask_with(&mut log, 7, 3, 20);
-        log.response(ends(), "info_request", Time(20 * SECOND + 1), Some(8));
+        log.response(ends(), "info_request", Time(20 * SECOND + 1), Some((8, false)));
         log.finish(Time(40 * SECOND), 2 * SECOND, false);
         let ended = log.take();
         assert!(ended.len() == 1 && !ended[0].is_left_by_client() && !ended[0].is_answered);

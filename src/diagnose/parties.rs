@@ -133,6 +133,7 @@ impl Diagnosis {
             && !event.checked().findings.iter().any(|it| is_error(&it));
         let challenge = event.field("challenge").filter(|_| is_step).and_then(described::signed);
         let key = exchange_key(protocol, kind);
+        let challenge = challenge.map(|challenge| (challenge, server != event.ends()[0]));
         self.log.response([client, server], key, event.time(), challenge);
         Some(key)
     }
@@ -358,6 +359,15 @@ impl Server {
         }
         if exchange.is_challenged_twice {
             self.doubly_challenged = (self.doubly_challenged.0 + 1, frame);
+        }
+        if exchange.goes_astray() {
+            for item in [Item::Verified, Item::Answered] {
+                let fact = self.fact_mut(item);
+                if fact.good == 0 && fact.run == 0 {
+                    fact.open_by(Failure::with(&causes::clients::CHALLENGE_ASTRAY, frame, &[]));
+                }
+            }
+            return;
         }
         if exchange.is_left_by_client() {
             self.left += 1;

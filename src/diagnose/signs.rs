@@ -299,8 +299,19 @@ impl Diagnosis {
                 server.too_large = Some(error.message);
                 server.fact_mut(Item::Whole).bad(cause, error.frame, text);
             }
-            // A missing client is not the server's fault.
+            // A missing client is not the server's fault, and gets no challenge.
+            Some(ServerPacket { what: ServerPacketKind::Response { .. }, .. }) => {
+                self.challenge_refused(error.ends);
+            }
             _ => self.probe_refused(error, cause, &text),
+        }
+    }
+
+    /// A client's host refuses what may be a challenge.
+    fn challenge_refused(&mut self, [server, client]: [SocketAddr; 2]) {
+        let Some(query) = self.latest_query(server, client) else { return };
+        for (_, key) in query.kinds() {
+            self.log.refuses_challenge([client, server], key);
         }
     }
 

@@ -188,6 +188,25 @@ fn a_challenge_that_comes_late_is_named() {
     assert!(report.to_string().contains("5.5 s"), "{report}");
 }
 
+/// What comes from a port that was not asked, or after the client has closed its own, does not reach the client.
+#[test]
+fn a_challenge_that_does_not_reach_the_client_is_not_its_fault() {
+    let ask = "c > s  FFFFFFFF 55 FFFFFFFF";
+    let from_asked = "s > c  FFFFFFFF 41 le32:{n}";
+    let elsewhere = "s:40000 > c  FFFFFFFF 41 le32:{n}";
+    let (_, report) = diagnosed(&rounds(5, &[(0.0, ask), (0.1, elsewhere)]));
+    assert_eq!(item(&report, CLIENT, "ask.challenge"), ["unknown", "challenge_astray"], "{report}");
+    assert_eq!(item(&report, SERVER, "seen.from_asked"), ["no", "answers_from_other_port"]);
+    let refused = [(0.0, ask), (0.1, from_asked), (0.2, "c > s  icmp=3.3")];
+    let (code, report) = diagnosed(&rounds(5, &refused));
+    assert_eq!(item(&report, CLIENT, "ask.challenge"), ["unknown", "challenge_astray"], "{report}");
+    assert_eq!(item(&report, SERVER, "seen.verified"), ["unknown", "challenge_astray"]);
+    assert_eq!(code, 0);
+    // One that reaches it, and that it does not return, is.
+    let (_, report) = diagnosed(&rounds(5, &[(0.0, ask), (0.1, from_asked)]));
+    assert_eq!(item(&report, CLIENT, "ask.challenge"), ["no", "challenge_not_returned"]);
+}
+
 #[test]
 fn a_challenge_of_other_than_four_bytes_is_the_servers_fault() {
     for bytes in ["", "11", "1122", "112233", "1122334455667788"] {

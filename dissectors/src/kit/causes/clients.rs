@@ -15,6 +15,16 @@ cause! {
 }
 
 cause! {
+    /// Challenges do not reach it where it waits for them.
+    pub CHALLENGE_ASTRAY "challenge_astray" {
+        unknown: [ReturnsChallenge, Verified, Answered],
+        says: "challenges do not reach the port that waits for them",
+        details: "challenges come from an address that was not asked, or are refused by the client's host",
+        lacks: "First let the server respond from the address asked, and soon enough; then record again.",
+    }
+}
+
+cause! {
     /// A client returns challenges from another port.
     pub CHALLENGE_OTHER_PORT "challenge_other_port" {
         no: [ReturnsChallenge],

@@ -72,6 +72,7 @@ pub const ALL: &[&Cause] = &[
     &answers::GAME_PORT_CLOSED,
     &answers::GAME_PORT_SILENT,
     &clients::CHALLENGE_NOT_RETURNED,
+    &clients::CHALLENGE_ASTRAY,
     &clients::CHALLENGE_OTHER_PORT,
     &clients::REQUEST_MALFORMED,
     &clients::LIST_BEFORE_VALIDATE,
