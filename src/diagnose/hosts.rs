@@ -128,7 +128,9 @@ impl Diagnosis {
         let all = &mut self.broadcasts;
         if let Some(broadcast) = find_or_add(all, BROADCASTS, |it| it.to == to, new) {
             broadcast.asked += times;
-            self.broadcast_by.insert(client, to, self.remembered);
+            for port in [None, Some(to.port())] {
+                self.broadcast_by.insert((client, port), to, self.remembered);
+            }
         }
     }
 
@@ -139,8 +141,11 @@ impl Diagnosis {
         shown: &mut Vec<Item>,
     ) -> Option<SocketAddr> {
         let [from, to] = event.ends();
-        let asked = match self.broadcast_by.get_mut(&to, self.remembered) {
-            Some(asked) => *asked,
+        // What was asked at several ports is answered from the same one.
+        let mut latest =
+            |port| self.broadcast_by.get_mut(&(to, port), self.remembered).map(|asked| *asked);
+        let asked = match latest(Some(from.port())).or_else(|| latest(None)) {
+            Some(asked) => asked,
             None => self.last_of_network(from, to)?,
         };
         let broadcast = self.broadcasts.iter_mut().find(|it| it.to == asked)?;

@@ -166,8 +166,8 @@ pub struct Diagnosis {
     probed: BTreeMap<SocketAddr, Vec<SocketAddr>>,
     /// Addresses of several hosts, with the requests to each and the servers that answered.
     broadcasts: Vec<Broadcast>,
-    /// The broadcast that each client sent last.
-    broadcast_by: RecentMap<SocketAddr, SocketAddr>,
+    /// The broadcast that each client sent last: to this port, and to any.
+    broadcast_by: RecentMap<(SocketAddr, Option<u16>), SocketAddr>,
     translations: Translations,
     identifications: Identifications,
     /// What is missing from exchanges, or from the numbers of datagrams, shows that the recorder lost packets.
