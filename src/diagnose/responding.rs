@@ -38,6 +38,12 @@ impl Diagnosis {
         let why = server.fact(Item::Answered).failure(true).map(|failure| failure.cause);
         let answers = server.pattern.all.answered > 0;
         let is_accepted = server.fact(Item::Verified).good > 0;
+        let is_guess = why.is_none_or(|why| why == &causes::QUERIES_UNANSWERED);
+        if is_guess && let Some(known) = self.asked_at_wrong_address(address, server) {
+            server.fact_mut(Item::Answered).fails_by(Vec::new());
+            server.fact_mut(Item::Answered).open_by(known);
+            return;
+        }
         match why {
             None if server.fact(Item::Answered).good == 0 => self.silence(address, server, read),
             // It answers them with challenges.
@@ -64,21 +70,27 @@ impl Diagnosis {
         answers_repeatedly(server);
     }
 
+    /// Why nothing can answer at an address, or what answers there instead.
+    fn asked_at_wrong_address(&self, address: SocketAddr, server: &Server) -> Option<Failure> {
+        let (all, frame) = (server.pattern.all, server.pattern.frame());
+        if server.fact(Item::Answered).good > 0 || all.answered > 0 {
+            return None;
+        }
+        if all.asked > 0 && is_relay(address.ip()) {
+            return Some(Failure::with(&causes::answers::FAKE_ADDRESS, frame, &[]));
+        }
+        let other = self.answering.get(&address.ip()).filter(|it| **it != address);
+        let other = other.filter(|_| all.asked < NO_ACCIDENT)?;
+        Some(Failure::with(&causes::answers::OTHER_PORT_ANSWERS, frame, &[("other", other)]))
+    }
+
     /// Whether a server is silent that, as far as is known, answers nothing.
     fn silence(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
         let (all, frame) = (server.pattern.all, server.pattern.frame());
-        let other = self.answering.get(&address.ip()).filter(|it| **it != address);
         // All of them returned a challenge, as far as is known.
         let are_returned = server.returned >= all.asked && server.fact(Item::Verified).run == 0;
         let answered = server.fact_mut(Item::Answered);
-        if all.asked > 0 && is_relay(address.ip()) {
-            answered.open_by(Failure::with(&causes::answers::FAKE_ADDRESS, frame, &[]));
-        } else if let Some(other) = other.filter(|_| all.answered == 0 && all.asked < NO_ACCIDENT) {
-            let values: [(_, &dyn Display); 1] = [("other", other)];
-            let why = Failure::with(&causes::answers::OTHER_PORT_ANSWERS, frame, &values);
-            answered.open_by(why);
-        } else if all.answered == 0 && all.asked >= NO_ACCIDENT && self.is_heard(address.ip(), read)
-        {
+        if all.answered == 0 && all.asked >= NO_ACCIDENT && self.is_heard(address.ip(), read) {
             let text = format!("none of {} requests is answered", grouped(all.asked));
             if are_returned {
                 let cause = &causes::CHALLENGED_REQUEST_UNANSWERED;

@@ -76,8 +76,11 @@ fn an_address_of_a_relay_is_named() {
         let (client, server) = ("198.51.100.7:50000", "169.254.77.31:27015");
         (f64::from(nth) * 10.0, client.to_owned(), server.to_owned(), ask.clone())
     });
-    let report = report_of(&capture_of(asked));
-    assert_eq!(item(&report, "seen.answered"), ["unknown", "fake_address"], "{report}");
+    let (_project, file) = Project::of_capture(capture_of(asked));
+    for options in [&[][..], &["--complete"]] {
+        let (_, report) = diagnosis::report_of(&file, options);
+        assert_eq!(item(&report, "seen.answered"), ["unknown", "fake_address"], "{report}");
+    }
 }
 
 #[test]
@@ -85,8 +88,12 @@ fn another_port_that_answers_is_named() {
     let mut script =
         every_ten_seconds(3, &[(0.0, format!("c > s  {ASK}")), (0.1, format!("s > c  {PLAYERS}"))]);
     script = script.replace("end 60", &format!("60 d > s:27099  {ASK}\nend 90"));
-    let (_, report) = diagnosed(&script, &A2S, &["--server", "10.0.0.2:27099"]);
-    assert_eq!(item(&report, "seen.answered"), ["unknown", "other_port_answers"], "{report}");
+    for options in
+        [&["--server", "10.0.0.2:27099"][..], &["--server", "10.0.0.2:27099", "--complete"]]
+    {
+        let (_, report) = diagnosed(&script, &A2S, options);
+        assert_eq!(item(&report, "seen.answered"), ["unknown", "other_port_answers"], "{report}");
+    }
 }
 
 #[test]
