@@ -288,6 +288,21 @@ fn a_text_without_its_end_is_not_terminated() {
     assert_eq!(whole[..2], ["no", "not_terminated"]);
 }
 
+/// The capture may end before the rest of the last one could come: that it is like the others counts.
+#[test]
+fn the_last_of_three_texts_without_an_end_counts() {
+    let round = |at: u32| {
+        format!(
+            "{at}.0 c > s  '\\\\status\\\\'\n{at}.01 s > c  '\\\\hostname\\\\A\\\\mapname\\\\B\\\\queryid\\\\{at}.1'\n"
+        )
+    };
+    let of =
+        |script: String| of_script(&script, &Setting::udp(7778), "10.0.0.2:7778", "seen.whole");
+    assert_eq!(of(round(1) + &round(5) + &round(9))[..2], ["no", "not_terminated"]);
+    // Of two, the rest may be lost.
+    assert_eq!(of(round(1) + &round(5) + "end 20")[..2], ["no", "split_part_missing"]);
+}
+
 /// All that a user may have is the list that a client got.
 #[test]
 fn a_server_that_only_a_list_could_have() {
