@@ -7,6 +7,8 @@ use dissectors::kit::{Cause, CauseKind, Values};
 pub(super) use dissectors::ledger::NO_ACCIDENT;
 
 use super::find_or_add::keep_latest;
+use crate::session::ExchangeCounts;
+use crate::text::grouped;
 
 /// As many exchanges show a share.
 pub(super) const ENOUGH: u64 = 10;
@@ -112,6 +114,19 @@ impl Failure {
         let values: Values =
             values.iter().map(|(name, value)| (*name, value.to_string())).collect();
         Failure { cause, frame, text: cause.details(&values).into_owned(), values }
+    }
+}
+
+impl Failure {
+    /// Its sentence counts all exchanges, as other texts do: some may still be answered, or are owed no answer.
+    pub(super) fn counts(&mut self, all: ExchangeCounts) {
+        for (name, value) in self.values.iter_mut().filter(|_| all.asked > 0) {
+            match *name {
+                "answered" => *value = grouped(all.answered),
+                "asked" => *value = grouped(all.asked),
+                _ => {}
+            }
+        }
     }
 }
 

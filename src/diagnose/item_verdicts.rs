@@ -62,7 +62,7 @@ impl ServerState<'_> {
         let pattern = self.server.unanswered.as_ref().filter(|_| item == Item::Answered);
         if let Some(counts) = exchanges.filter(|_| pattern.is_some()) {
             let (answered, asked) = (grouped(counts.answered), counted(counts.asked, "request"));
-            text = format!("{answered} of {asked} answered; {text}");
+            text = format!("{answered} of {asked} answered; {text}{}", self.excused(0));
         }
         if let Some(before) = fact.shown.first().filter(|_| fact.good > 0) {
             text += &format!("; before, it was so: frame {before}");
@@ -194,6 +194,17 @@ impl ServerState<'_> {
         is_of_registration(item) && known.any(hears)
     }
 
+    /// How many of its exchanges need no answer. `odd`: so many others got something else.
+    fn excused(&self, odd: u64) -> String {
+        let missing = self.server.exchanges.missing().saturating_sub(odd);
+        let missing = missing.saturating_sub(self.server.pattern.all.missing());
+        match self.server.owed_nothing.min(missing) {
+            0 => String::new(),
+            excused if self.server.is_filtered() => format!("; {} owed none", are(excused)),
+            excused => format!("; {} owed none, by a fault of the client", are(excused)),
+        }
+    }
+
     /// The details of a condition that is met.
     fn text_of(&self, item: Item) -> String {
         let (server, registration) = (self.server, self.registration);
@@ -227,11 +238,7 @@ impl ServerState<'_> {
                 let ExchangeCounts { asked, answered } = server.exchanges;
                 let missing = server.exchanges.missing();
                 let odd = server.odd.iter().map(|odd| odd.times).sum::<u64>().min(missing);
-                let excused = match server.owed_nothing.min(missing - odd) {
-                    0 => String::new(),
-                    excused if server.is_filtered() => format!("; {} owed none", are(excused)),
-                    excused => format!("; {} owed none, by a fault of the client", are(excused)),
-                };
+                let excused = self.excused(odd);
                 match &silent[..] {
                     [] if odd > 0 => format!(
                         "{} of {}, {} of them with something else{excused}",

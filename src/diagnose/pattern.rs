@@ -22,7 +22,7 @@ use super::exchange_log::Exchange;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use crate::session::ExchangeCounts;
-use crate::text::{grouped, second_of_day};
+use crate::text::{counted, grouped, second_of_day};
 
 /// Maximum number of kinds of requests.
 const KINDS: usize = 16;
@@ -287,8 +287,8 @@ impl Pattern {
             return Some(found);
         }
         let (span, when) = self.periods.longest().unzip();
-        let (when, all) = (when.unwrap_or_default(), grouped(self.all.asked));
-        let text = format!("{} of {all} requests{when}: {}", grouped(*count), first.text);
+        let (when, count_in_words) = (when.unwrap_or_default(), counted(*count, "request"));
+        let text = format!("{count_in_words}{when}: {}", first.text);
         let failure = PatternFailure::new(Failure { text, ..first.clone() }, None);
         Some(PatternFailure { span, ..failure })
     }

@@ -242,6 +242,9 @@ fn in_common(server: &mut Server) {
             let kinds = kinds.map_or("", |(_, kinds)| kinds);
             found.failure = Failure::with(&causes::ONLY_INFO_ANSWERED, frame, &[("kind", &kinds)]);
         }
+        if found.failure.cause == &causes::answers::SOMETIMES_UNANSWERED {
+            found.failure.counts(server.exchanges);
+        }
         server.fact_mut(Item::Answered).fails_by(vec![found.failure.clone()]);
         server.unanswered = Some(found);
     }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::support::diagnosis;
+use crate::support::project::Project;
+use crate::support::{diagnosis, gamewire};
 use captures::exchange::Setting;
 use serde_json::Value;
 
@@ -198,4 +199,22 @@ fn a_silence_to_the_end_says_so() {
     assert!(last.contains("from 00:02:00 to 00:03:50, the last request; at other times"), "{last}");
     let over = text(&|nth| !(6..15).contains(&nth));
     assert!(over.contains("from 00:01:00 to 00:02:20; at other times"), "{over}");
+}
+
+/// The last request may still be answered when the capture ends: it counts in all totals, and in no silence.
+#[test]
+fn the_headline_and_the_item_have_one_total() {
+    let mut script = String::new();
+    for nth in 0..60_u32 {
+        let (at, port) = (nth * 10, 40_000 + nth);
+        script += &format!("{at}.0 c:{port} > s  {INFO}\n");
+        if ![4, 9, 11, 22, 26, 33, 37, 43, 50, 59].contains(&nth) {
+            script += &format!("{at}.1 s > c:{port}  {ANSWER}\n");
+        }
+    }
+    let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+    let text = gamewire(["diagnose", "--no-config", &file]).out;
+    assert!(text.contains("it answers only 50 of 60 requests"), "{text}");
+    assert!(text.contains("50 of 60 requests answered; 9 requests stay unanswered"), "{text}");
+    assert!(!text.contains("59"), "{text}");
 }

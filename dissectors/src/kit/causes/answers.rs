@@ -50,7 +50,7 @@ cause! {
         no: [Answered],
         unknown: [GetsAnswers],
         says: "it answers only {answered} of {asked} requests",
-        details: "{missing} of {asked} requests stay unanswered{pattern}",
+        details: "{missing} requests stay unanswered{pattern}",
         advice: "Packets are lost on the way, or the server is too busy to answer: compare a capture at the server with one \
                  at a client.",
     }
