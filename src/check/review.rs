@@ -67,6 +67,7 @@ impl Checker {
         }
         self.results.evidence(Evidence::default());
         for (rule, evidence, times) in review.beyond {
+            self.traffic.requests.is_cut |= rule.requires_response;
             let verdict = self.results.verdict(rule, Some(evidence));
             self.results.count(rule, verdict, times);
             if self.selection.has(rule) {

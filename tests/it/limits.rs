@@ -307,6 +307,22 @@ fn list_bytes() {
     captured.meets("list-bytes=1K", "the limit list-bytes was met");
 }
 
+/// A count that met a limit is a least one.
+#[test]
+fn more_requests_than_are_remembered() {
+    let asks = |count: u32| {
+        let ask = |nth: u32| {
+            format!("{}.0 c:{} > s  FFFFFFFF 54 'Source Engine Query' 00\n", nth, 40_000 + nth)
+        };
+        let script = (0..count).map(ask).collect::<String>() + &format!("end {}", count + 9);
+        let captured = Captured::script("asked", &script, &UDP);
+        captured.check("remembered=16")["findings"].to_string()
+    };
+    assert!(asks(4).contains("none of 4 requests was answered"));
+    let many = asks(20);
+    assert!(many.contains("none of at least 8 requests was answered"), "{many}");
+}
+
 /// More clients than are remembered; the first ones return with their earlier challenges.
 #[test]
 fn remembered() {

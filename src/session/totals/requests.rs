@@ -30,6 +30,8 @@ pub struct Requests {
     most: usize,
     /// There were more servers.
     pub is_full: bool,
+    /// There were more requests without a response.
+    pub is_cut: bool,
 }
 
 /// The requests to one server.
@@ -130,6 +132,7 @@ impl Requests {
             unheard: Map::default(),
             most: most.min(Requests::MOST),
             is_full: false,
+            is_cut: false,
         }
     }
 
@@ -217,6 +220,7 @@ impl Requests {
     /// Adds the counts of other flows.
     pub(in crate::session) fn join(&mut self, other: Requests) {
         self.is_full |= other.is_full;
+        self.is_cut |= other.is_cut;
         self.heard.extend(other.heard);
         for (server, more) in BTreeMap::from_iter(other.servers) {
             self.put(server, more);
@@ -282,17 +286,18 @@ impl Requests {
         leave_out_probes(&mut silent, &hosts);
         let mut all: Option<UnansweredRequests> = None;
         let mut any_is_proven = false;
+        let least = if self.is_cut { "at least " } else { "" };
         for (server, silence) in silent {
             let is_heard = silence.heard || is_heard(server.ip());
             let is_proven = silence.is_proven(is_heard, complete, lossy);
             any_is_proven |= is_proven;
-            review.unanswered.push(silence.broken(&NET014, is_proven, 1));
+            review.unanswered.push(silence.broken(&NET014, is_proven, (1, least)));
             all = Some(all.map_or_else(|| *silence.clone(), |all| all.and(&silence)));
         }
         if let Some(all) = all.filter(|_| review.answering.is_empty()) {
             // One proven missing response shows that responses would be in the recording.
             let is_proven = any_is_proven && (complete || all.is_settled());
-            let nothing = all.broken(&NET012, is_proven, count);
+            let nothing = all.broken(&NET012, is_proven, (count, least));
             review.unanswered.insert(0, nothing);
         }
         review
@@ -355,17 +360,20 @@ impl UnansweredRequests {
         is_refused || !self.lossy && !lossy && (complete || has_waited)
     }
 
-    fn broken(&self, rule: &'static Rule, is_proven: bool, servers: usize) -> Unanswered {
+    fn broken(
+        &self,
+        rule: &'static Rule,
+        is_proven: bool,
+        (servers, least): (usize, &str),
+    ) -> Unanswered {
         let of = |count: u64, what: &str| {
             let (plural, verb) = if count == 1 { ("", "was") } else { ("s", "were") };
             format!("{count} {what}{plural} {verb}")
         };
-        let mut detail = match (self.requests, servers) {
-            (1, _) => "the only request was not answered".to_owned(),
-            (requests, 1) => format!("none of {requests} requests was answered"),
-            (requests, _) => {
-                format!("none of {requests} requests to {servers} servers was answered")
-            }
+        let to = if servers == 1 { String::new() } else { format!(" to {servers} servers") };
+        let mut detail = match self.requests {
+            1 if least.is_empty() => "the only request was not answered".to_owned(),
+            requests => format!("none of {least}{requests} requests{to} was answered"),
         };
         if self.refused > 0 {
             detail += &format!("; {} refused by an ICMP error", of(self.refused, "request"));
