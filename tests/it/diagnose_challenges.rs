@@ -213,7 +213,7 @@ fn a_challenge_of_other_than_four_bytes_is_the_servers_fault() {
         let challenge = format!("s > c  FFFFFFFF 41 {bytes}");
         let (_, report) =
             diagnosed(&rounds(5, &[(0.0, "c > s  FFFFFFFF 55 FFFFFFFF"), (0.1, &challenge)]));
-        assert_eq!(item(&report, SERVER, "seen.challenged"), ["no", "challenge_missing"]);
+        assert_eq!(item(&report, SERVER, "seen.readable"), ["no", "challenge_missing"]);
         assert_ne!(item(&report, CLIENT, "ask.challenge")[0], "no");
     }
 }

@@ -178,7 +178,7 @@ cause! {
 cause! {
     /// Its challenges are not numbers of four bytes.
     pub CHALLENGE_MISSING "challenge_missing" {
-        no: [Challenges],
+        no: [Readable],
         says: "its challenges are not numbers of four bytes",
         details: "{times} challenges are not numbers of four bytes",
         advice: "A program in front of the server answers in its place, and does it wrong: check caches and filters.",
