@@ -104,7 +104,9 @@ impl Diagnosis {
         else {
             return;
         };
-        server.is_at(joins, AddressRole::Join);
+        // What a heartbeat names is for queries.
+        server.is_at(joins, if is_named { AddressRole::Query } else { AddressRole::Join });
+        server.sends_from = joining.sends_from;
         let asked = joining.fact(Item::Asked).good;
         server.joins_in_vain = joining.first_asked.map(|_| (joins, asked));
         server.registers = joining.registers;

@@ -67,7 +67,12 @@ impl Diagnosis {
         if address != from {
             self.aliases.insert(from, address, self.remembered);
         }
-        self.server(address)?.meets(to, id);
+        let server = self.server(address)?;
+        server.meets(to, id);
+        // A connection has a port of its own.
+        if sender.is_some_and(|sender| sender != address && sender.ip() == address.ip()) {
+            server.sends_from.get_or_insert(from);
+        }
         Some(address)
     }
 

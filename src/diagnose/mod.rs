@@ -4,6 +4,7 @@
 //! them apply to its servers, and which rules show that one is not met. Messages show successes,
 //! findings show failures; at the end the latest of both counts.
 
+mod addresses;
 mod belief;
 mod checklist;
 mod client;

@@ -210,8 +210,7 @@ impl Diagnosis {
         let mut items: Vec<_> = with_masters.into_iter().flatten().chain(own).collect();
         // An attack comes before anything else.
         items.sort_by_key(|it| it.item != Item::NotAttacked);
-        let role = if server.query.is_some() { AddressRole::Query } else { AddressRole::Join };
-        let addresses = Vec::from_iter([(address, role)].into_iter().chain(server.addresses));
+        let addresses = server.roles(address);
         DiagnosedServer {
             server: address,
             protocol: server.query.or(server.registers),

@@ -15,7 +15,7 @@ use super::repeated_answers::Surplus;
 use super::sizes::Sizes;
 use crate::session::{ExchangeCounts, Value};
 
-/// Maximum number of masters, or of other addresses, per server.
+/// Maximum number of masters, or of addresses from which others respond, per server.
 const ADDRESSES: usize = 8;
 
 /// Maximum number of clients that are counted.
@@ -81,6 +81,8 @@ pub(super) struct Server {
     pub(super) game_port: Option<u16>,
     /// The port from which it joins is asked so many times, and does not respond.
     pub(super) joins_in_vain: Option<(SocketAddr, u64)>,
+    /// The first port from which it sends to masters, if it names another one. Some use a new one each time.
+    pub(super) sends_from: Option<SocketAddr>,
     /// Its other addresses, with what they are.
     pub(super) addresses: Vec<(SocketAddr, AddressRole)>,
     /// It described itself to a master as one for its own network.
@@ -320,27 +322,12 @@ impl Server {
         self.registrations.iter().filter_map(|it| it.master)
     }
 
-    /// Another address of it.
-    pub(super) fn is_at(&mut self, address: SocketAddr, role: AddressRole) {
-        if self.addresses.len() < ADDRESSES {
-            self.addresses.push((address, role));
-        }
-    }
-
     /// Where the capture was taken, as seen from this server at its host.
     pub(super) fn position(&self, host: IpAddr, everywhere: &CommonHosts) -> CapturePosition {
         let masters: Vec<_> = self.masters().map(|master| master.ip()).collect();
         let clients = self.clients.iter().filter(|host| !masters.contains(host));
         let clients: Vec<_> = clients.copied().collect();
         position(host, &self.hops, everywhere, (&clients, &masters))
-    }
-
-    /// All of its addresses: the main one is this.
-    pub(super) fn own_addresses(
-        &self,
-        main: SocketAddr,
-    ) -> impl Iterator<Item = SocketAddr> + Clone {
-        [main].into_iter().chain(self.addresses.iter().map(|(own, _)| *own))
     }
 
     /// The protocol of the masters whose lists may have it.

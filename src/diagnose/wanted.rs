@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::Set;
 
-use super::{Diagnosis, masters};
+use super::Diagnosis;
 
 impl Diagnosis {
     /// The addresses of the servers to show, in order. One that is named is shown, whatever it is.
@@ -55,17 +55,10 @@ impl Diagnosis {
         })
     }
 
-    /// All addresses of a server, with those where it is no server of its own: the port for players, the one that its
-    /// master probes, and those that clients probed.
+    /// All addresses of a server, with those that clients probed.
     fn all_addresses(&self, address: SocketAddr) -> impl Iterator<Item = SocketAddr> {
-        let server = self.servers.get(&address);
-        let own = server.into_iter().flat_map(move |server| server.own_addresses(address));
-        let above = server
-            .and_then(|it| it.registers)
-            .and_then(masters)
-            .and_then(|it| address.port().checked_add(it.probe_above?));
-        let ports = [server.and_then(|it| it.game_port), above].into_iter().flatten();
+        let own = self.servers.get(&address).map_or(Vec::new(), |server| server.roles(address));
         let probed = self.probed.get(&address).into_iter().flatten().copied();
-        own.chain(ports.map(move |port| SocketAddr::new(address.ip(), port))).chain(probed)
+        own.into_iter().map(|(own, _)| own).chain(probed)
     }
 }

@@ -25,6 +25,7 @@ mod conforming;
 mod coverage;
 mod crowds;
 mod diagnose;
+mod diagnose_addresses;
 mod diagnose_answers;
 mod diagnose_challenges;
 mod diagnose_heartbeats;

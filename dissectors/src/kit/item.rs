@@ -68,6 +68,8 @@ pub enum AddressRole {
     Game,
     /// It joins masters from there.
     Join,
+    /// Its master probes it there.
+    Probe,
     /// It has this address behind NAT.
     BehindNat,
 }
@@ -79,6 +81,7 @@ impl AddressRole {
             AddressRole::Query => "query",
             AddressRole::Game => "game",
             AddressRole::Join => "join",
+            AddressRole::Probe => "probe",
             AddressRole::BehindNat => "nat",
         }
     }

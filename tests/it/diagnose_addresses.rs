@@ -1,0 +1,91 @@
+//! All addresses of a server in `gamewire diagnose`, and what they are; broadcasts at several ports.
+
+use crate::support::diagnosis;
+use crate::support::project::Project;
+use captures::exchange::Setting;
+use captures::wire::{Capture, Datagram, Link, START};
+use serde_json::Value;
+
+/// The addresses of the first server of a capture with their roles, after `--server` found it by each of them.
+fn roles(file: &str) -> Vec<[String; 2]> {
+    let (_, report) = diagnosis::report_of(file, &[]);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let server = text(&report["servers"][0]["server"]);
+    let addresses = report["servers"][0]["addresses"].as_array().unwrap().iter();
+    let all = Vec::from_iter(addresses.map(|it| [&it["address"], &it["role"]].map(text)));
+    for [address, _] in &all {
+        let (_, named) = diagnosis::report_of(file, &["--server", address]);
+        assert_eq!(named["servers"].as_array().unwrap().len(), 1, "{address}: {named:#}");
+        assert_eq!(named["servers"][0]["server"], *server, "{address}: {named:#}");
+    }
+    all
+}
+
+fn roles_of(script: &str, setting: &Setting) -> Vec<[String; 2]> {
+    let (_project, file) = Project::of_script(script, setting);
+    roles(&file)
+}
+
+#[test]
+fn the_port_of_a_heartbeat_and_that_which_sends_it_are_addresses_of_the_server() {
+    let beat = r"0.0 s:7779 > m:27900  '\\heartbeat\\7778\\gamename\\ut\\'";
+    let closed = r"1.0 m:40001 > s:7778  '\\basic\\'
+1.01 s:7778 > m:40001  icmp=3.3
+2.0 c > s:7788  '\\info\\'
+2.02 s:7788 > c  '\\hostname\\A\\mapname\\M\\numplayers\\0\\maxplayers\\8\\queryid\\1.1\\final\\'";
+    let text = Setting::udp(7778);
+    assert_eq!(
+        roles_of(&format!("{beat}\n{closed}\nend 60"), &text),
+        [["10.0.0.2:7788", "query"], ["10.0.0.2:7778", "query"], ["10.0.0.2:7779", "join"]]
+    );
+    assert_eq!(
+        roles_of(&format!("{beat}\nend 60"), &text),
+        [["10.0.0.2:7778", "query"], ["10.0.0.2:7779", "join"]]
+    );
+}
+
+#[test]
+fn the_port_for_players_and_that_which_a_master_probes_are_addresses_of_the_server() {
+    let info = "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 80";
+    let script =
+        format!("0.0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n0.1 s > c  {info} 8869\nend 9");
+    assert_eq!(
+        roles_of(&script, &Setting::udp(27015)),
+        [["10.0.0.2:27015", "query"], ["10.0.0.2:27016", "game"]]
+    );
+    let script = r"0.00 s > m tcp  'GET /r?v=2060&p=28770 HTTP/1.0\r\n\r\n'
+0.02 m > s tcp  'HTTP/1.0 200 OK\r\n\r\nregistered successfully.' fin
+end 60";
+    assert_eq!(
+        roles_of(script, &Setting::tcp(80)),
+        [["10.0.0.2:28770", "join"], ["10.0.0.2:28771", "probe"]]
+    );
+}
+
+/// Games ask all hosts of their network at several ports, one after the other.
+#[test]
+fn who_answers_a_broadcast_was_asked_at_its_own_port() {
+    let info = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+    let answer = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
+    let client = "10.0.0.1:50000";
+    let mut capture = Capture::new(Link::Ethernet);
+    for nth in 0..4 {
+        let at = |ms: u64| START.after((nth * 20_000 + ms) * 1_000_000);
+        for port in 27015..27019 {
+            let to = format!("255.255.255.255:{port}");
+            capture.push(at(0), &Datagram::new(client, &*to, info).packet());
+        }
+        for from in ["10.0.0.2:27015", "10.0.0.3:27016", "10.0.0.4:30000"] {
+            capture.push(at(20), &Datagram::new(from, client, answer).packet());
+        }
+    }
+    let (_project, file) = Project::of_capture(capture.pcap());
+    let (_, report) = diagnosis::report_of(&file, &[]);
+    let broadcasts = report["broadcasts"].as_array().unwrap().iter();
+    let answered: Vec<_> = broadcasts.map(|it| it["answered_by"].to_string()).collect();
+    // One that was not asked at its port answers the latest.
+    assert_eq!(
+        answered,
+        [r#"["10.0.0.2:27015"]"#, r#"["10.0.0.3:27016"]"#, "[]", r#"["10.0.0.4:30000"]"#]
+    );
+}
