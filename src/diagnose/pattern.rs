@@ -287,8 +287,8 @@ impl Pattern {
             return Some(found);
         }
         let (span, when) = self.periods.longest().unzip();
-        let (when, count_in_words) = (when.unwrap_or_default(), counted(*count, "request"));
-        let text = format!("{count_in_words}{when}: {}", first.text);
+        let (when, requests) = (when.unwrap_or_default(), counted(*count, "request"));
+        let text = format!("{requests}{when}: {}", first.text);
         let failure = PatternFailure::new(Failure { text, ..first.clone() }, None);
         Some(PatternFailure { span, ..failure })
     }
