@@ -73,7 +73,7 @@ fn who_answers_a_broadcast_was_asked_at_its_own_port() {
         let at = |ms: u64| START.after((nth * 20_000 + ms) * 1_000_000);
         for port in 27015..27019 {
             let to = format!("255.255.255.255:{port}");
-            capture.push(at(0), &Datagram::new(client, &*to, info).packet());
+            capture.push(at(0), &Datagram::new(client, &to, info).packet());
         }
         for from in ["10.0.0.2:27015", "10.0.0.3:27016", "10.0.0.4:30000"] {
             capture.push(at(20), &Datagram::new(from, client, answer).packet());
