@@ -357,8 +357,12 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
     if are_of_game(cx, &set) {
         return cx.shared.spare.release(set, cx.budget);
     }
+    let whole_in = set.whole(cx.conversation.layout).filter(|&(layout, _)| {
+        // Junk may look like the only packet of a response.
+        set.is_readable(layout) || direction(cx, &set).speaker == Role::Server
+    });
     if let (Some((layout, reason)), Some(&PartSpan { frame, time, lost, unlisted, .. })) =
-        (set.whole(cx.conversation.layout), set.parts().last())
+        (whole_in, set.parts().last())
     {
         let last = Payload { frame, time, lost, unlisted, ..cx.flow.payload(set.side, &[], &[]) };
         return whole(cx, set, layout, reason, &last, sink);
@@ -379,7 +383,8 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
     if evidence.waited {
         cx.conversation.known |= Known::OUTLASTED;
     }
-    let message = direction(cx, &set, sink);
+    let message = direction(cx, &set);
+    judge_direction(cx, &set, message, sink);
     let shape = if message.speaker == Role::Client {
         None
     } else {
@@ -426,25 +431,41 @@ fn check_rest<S: Sink>(
 
 /// The direction of packets of an incomplete response, with what is known since. Toward a server
 /// they are an attack; between two ports of servers, they may be.
-fn direction<S: Sink>(
+fn direction(cx: &Context<'_, A2s>, set: &SplitResponse) -> &'static Message {
+    let Some(first) = set.parts().first().map(|part| set.payload(cx.flow, part, &[])) else {
+        return &m::SPLIT_FRAGMENT;
+    };
+    if cx.conversation.is_toward_server(&first) {
+        &m::SPLIT_TOWARD_SERVER
+    } else if cx.conversation.is_guessed() && super::is_usual(first.to.port()) {
+        &m::SPLIT_EITHER_WAY
+    } else {
+        &m::SPLIT_FRAGMENT
+    }
+}
+
+/// Reports packets that travel toward a server, or may.
+fn judge_direction<S: Sink>(
     cx: &Context<'_, A2s>,
     set: &SplitResponse,
+    message: &'static Message,
     sink: &mut S,
-) -> &'static Message {
-    let first = set.parts().first().map(|part| set.payload(cx.flow, part, &[]));
-    let Some(first) = first else { return &m::SPLIT_FRAGMENT };
-    if cx.conversation.is_toward_server(&first) {
-        let evidence = Evidence { lost: first.lost, ..cx.flow.evidence() };
-        rules::was_toward_server(evidence, &first.mark(), sink);
-        sink.other_packet(&first);
-        return &m::SPLIT_TOWARD_SERVER;
+) {
+    let Some(first) = set.parts().first().map(|part| set.payload(cx.flow, part, &[])) else {
+        return;
+    };
+    match message.speaker {
+        Role::Client => {
+            let evidence = Evidence { lost: first.lost, ..cx.flow.evidence() };
+            rules::was_toward_server(evidence, &first.mark(), sink);
+            sink.other_packet(&first);
+        }
+        Role::Any => {
+            let evidence = Evidence { lost: true, ..Evidence::default() };
+            rules::was_toward_server(evidence, &first.mark(), sink);
+        }
+        _ => {}
     }
-    if cx.conversation.is_guessed() && super::is_usual(first.to.port()) {
-        let evidence = Evidence { lost: true, ..Evidence::default() };
-        rules::was_toward_server(evidence, &first.mark(), sink);
-        return &m::SPLIT_EITHER_WAY;
-    }
-    &m::SPLIT_FRAGMENT
 }
 
 /// A packet whose other parts are not expected.

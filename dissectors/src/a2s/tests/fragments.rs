@@ -1,7 +1,7 @@
 //! Packets of incomplete split responses: how they are read, and who is at fault.
 
 use crate::a2s::rules;
-use crate::kit::Span;
+use crate::kit::{Role, Span};
 
 use super::lab::{C, Lab, S, bytes};
 use super::splits::{FORMS, Form, ask, asked, reported, response, verdict, whole};
@@ -196,5 +196,28 @@ fn a_split_header_toward_a_server_is_an_attack_whatever_follows() {
         let mut lab = Lab::new();
         lab.c(0.0, &packet[..length]).c(0.1, &bytes("64000000 'move'")).end(20.0);
         assert_eq!(verdict(&lab, &rules::SEC001), [0, 1, 0], "{length}");
+    }
+}
+
+/// Junk after a split header may look like the only packet of a response. Toward a server it is none, and breaks no rule
+/// about responses.
+#[test]
+fn junk_that_looks_complete_is_no_response_of_who_sends_it_or_gets_it() {
+    for (junk, name) in [
+        ("0CE2DB4F 01 9CDB55", "a total of 1 in one layout"),
+        ("0CE2DBCF 01 00 E004 26699CCF F0F2", "with the bit for compression"),
+        ("0CE2DB4F 01 00 E004 41 0DDB0CE7EE5D", "like a challenge"),
+        ("0CE2DB4F 01 00 E004 49 3EB9D8E3D539", "like info"),
+    ] {
+        let mut lab = Lab::new();
+        lab.c(0.0, &bytes(&format!("FEFFFFFF {junk}"))).end(20.0);
+        assert_eq!(lab.codes(), ["SEC001"], "{name}");
+        assert_eq!(lab.sink.heard[0].speaker, Role::Client, "{name}");
+
+        // Where both ports are those of servers, it is nobody's.
+        let mut lab = Lab::new();
+        lab.packet(0.0, "10.0.0.1:27016", S, &bytes(&format!("FEFFFFFF {junk}")), false).end(20.0);
+        assert!(lab.sink.heard.iter().all(|message| message.speaker == Role::Any), "{name}");
+        assert!(lab.codes().iter().all(|code| code.ends_with('?')), "{name}: {:?}", lab.codes());
     }
 }
