@@ -14,6 +14,7 @@ mod counts;
 mod exchange_log;
 mod fact;
 mod find_or_add;
+mod forged_joins;
 mod hosts;
 mod identifications;
 mod item_verdicts;

@@ -30,6 +30,7 @@ impl Diagnosis {
         self.across_flows(read);
         self.seek_losses(read);
         let (attacks, omitted) = self.attacks(read);
+        self.forget_forged_joins(&attacks);
         self.other_traffic(read);
         let (clients, givers) = self.other_parties(read, self.wanted.is_some());
         self.one_side_of_nat();

@@ -139,6 +139,37 @@ fn a_flood_of_joins_at_a_master_is_found() {
     assert_eq!(flood["failed"], 1, "{flood}");
 }
 
+/// Forged addresses are no parties; the servers that return the master's challenges stay the ones that are named.
+#[test]
+fn who_only_joins_a_flooded_master_is_no_server() {
+    const MASTER: &str = "198.51.100.1:27010";
+    let mut all: Vec<_> = (0..14_000)
+        .map(|nth| {
+            let forged = format!("{}.{}.7.9:{}", 11 + nth / 250, 1 + nth % 250, 1024 + nth);
+            (20.0 + f64::from(nth) / 2000.0, forged, MASTER.to_owned(), b"q".to_vec())
+        })
+        .collect();
+    let challenge = b"\xFF\xFF\xFF\xFFs\n\x01\0\0\0".to_vec();
+    let info = b"0\n\\protocol\\7\\challenge\\1\\players\\0\\max\\32\\bots\\0\\gamedir\\tf\n".to_vec();
+    for nth in 0..6 {
+        let (at, server) = (f64::from(nth), format!("203.0.113.{}:27015", 20 + nth));
+        all.push((at, server.clone(), MASTER.to_owned(), b"q".to_vec()));
+        all.push((at + 0.1, MASTER.to_owned(), server.clone(), challenge.clone()));
+        all.push((at + 0.2, server, MASTER.to_owned(), info.clone()));
+    }
+    let (client, list) = ("192.0.2.7:50000", b"\xFF\xFF\xFF\xFFf\n\xCB\0\x71\x14\x69\x87\0\0\0\0\0\0");
+    all.push((40.0, client.to_owned(), MASTER.to_owned(), b"1\xFF0.0.0.0:0\0\0".to_vec()));
+    all.push((40.1, MASTER.to_owned(), client.to_owned(), list.to_vec()));
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let report = report_of(&capture_of(all));
+    let servers = report["servers"].as_array().unwrap();
+    let mut named = Vec::from_iter(servers.iter().map(|it| it["server"].as_str().unwrap()));
+    named.sort_unstable();
+    named.truncate(10);
+    let real = Vec::from_iter((0..6).map(|nth| format!("203.0.113.{}:27015", 20 + nth)));
+    assert_eq!(named, real);
+}
+
 /// Where clients send what they send, nothing in front of the server can hide it; and what a server sends to masters does not
 /// pass there.
 #[test]
