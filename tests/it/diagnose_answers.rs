@@ -160,3 +160,18 @@ fn times_have_as_many_digits_as_the_capture() {
         assert_eq!(from.len(), "2026-11-20T10:00:00.Z".len() + digits, "{from}");
     }
 }
+
+/// Parts that all have the same number never form a response, and are an answer all the same.
+#[test]
+fn parts_with_one_number_are_no_whole_response() {
+    let report = of_rounds(27015, 20, 6, |nth, at| {
+        let part = |ms: u32, content: &str| {
+            format!("{at}.{ms} s > c  FEFFFFFF {nth:02X}000000 02 00 E004 {content}\n")
+        };
+        format!("{at}.0 c > s  FFFFFFFF 56 4BA1D522\n")
+            + &part(11, "FFFFFFFF 45 0200 'motd' 00 'x'*1236")
+            + &part(12, "'y'*100 00")
+    });
+    assert_eq!(item(&report, "servers", "seen.answered"), "yes");
+    assert_eq!(item(&report, "servers", "seen.whole"), "no split_part_missing");
+}

@@ -416,7 +416,7 @@ fn check_rest<S: Sink>(
     cx.conversation.answered_somehow(set.side, cx.settings.clock(first.time));
     let shape = set.shape(layout);
     match shape.missing {
-        _ if !shape.is_right() => {}
+        _ if !shape.shows_missing() => {}
         None => rules::split_complete(sink),
         Some(missing) => {
             let (seen, timeout) =
