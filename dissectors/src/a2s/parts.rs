@@ -242,6 +242,7 @@ fn emit<S: Sink>(
         if stray {
             rules::bzip2_decodes(Some("the bytes are not compressed"), Span::new(0, 4), sink);
         }
+        let known = decode::DecodeContext { gap: joined.gap, ..known };
         let summary = decode::message(bytes, known, sink);
         exchange::message(cx, &summary, &payload, sink);
         sink.end(summary.message, &payload);

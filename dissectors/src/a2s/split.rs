@@ -282,6 +282,7 @@ impl SplitResponse {
             in_order,
             uneven: false,
             longest: 0,
+            gap: None,
         };
         let mut even = None;
         for (at, &(_, part, bytes, mut start)) in parts.iter().enumerate() {
@@ -301,6 +302,9 @@ impl SplitResponse {
                 }
             }
             joined.buffer.append_part(&self.buffer, part, start);
+            if part.lost {
+                joined.gap.get_or_insert(joined.buffer.bytes.len());
+            }
         }
         joined
     }
@@ -392,4 +396,6 @@ pub(super) struct JoinedResponse {
     pub(super) uneven: bool,
     /// The payload length of the longest packet.
     pub(super) longest: usize,
+    /// Where the first packet ends that was not recorded whole.
+    pub(super) gap: Option<usize>,
 }

@@ -223,7 +223,7 @@ impl Conversation {
     pub(super) fn decoding(&self, split: bool, toward_server: bool) -> DecodeContext {
         let is_known = self.known.intersects(Known::SHIP | Known::OTHER_GAME);
         let ship = is_known.then(|| self.has(Known::SHIP));
-        DecodeContext { ship, split, toward_server, lost: false, unasked: false }
+        DecodeContext { ship, split, toward_server, lost: false, gap: None, unasked: false }
     }
 
     fn open(&mut self) -> &mut Open {

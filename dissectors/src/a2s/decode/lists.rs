@@ -6,7 +6,7 @@ use crate::a2s::fields as f;
 use crate::a2s::rules;
 use crate::kit::repeated_names::SeenNames;
 use crate::kit::scan;
-use crate::kit::{Cut, Reader, Sink, Span};
+use crate::kit::{Cut, Read, Reader, Sink, Span};
 
 /// A2S_PLAYER, response format.
 pub(super) fn player_response<S: Sink>(
@@ -26,7 +26,7 @@ pub(super) fn player_response<S: Sink>(
         None => TheShipPlace::After,
     };
     r.open(&f::PLAYERS);
-    let read = players(r, &mut list, shape);
+    let read = players(r, &mut list, shape, known);
     list.has_part = read.is_err();
     r.close();
     if shape == TheShipPlace::Inside && list.found > 0 {
@@ -74,6 +74,7 @@ fn players<S: Sink>(
     r: &mut Reader<'_, S>,
     list: &mut rules::ListCount,
     shape: TheShipPlace,
+    known: DecodeContext,
 ) -> Result<(), Cut> {
     while !r.is_empty() {
         if list.found >= list.announced && !lookahead::more_players(r.peek(), list.announced, shape)
@@ -81,6 +82,10 @@ fn players<S: Sink>(
             break;
         }
         let Player { index, name, duration } = player(r, shape)?;
+        if !known.is_before_gap(r.at()) {
+            list.found += 1;
+            continue;
+        }
         list.unnamed += u32::from(name.is_empty());
         r.sink.whole_elements(true);
         rules::player_duration(duration, r.sink);
@@ -118,7 +123,11 @@ pub(super) fn rules_response<S: Sink>(
     let mut list = rules::ListCount::new(announced.value.into(), announced.at);
     let mut names = SeenNames::new(r.peek());
     r.open(&f::RULES);
-    let read = rule_pairs(r, &mut list, &mut names);
+    let read = rule_pairs(r, &mut list, |name| {
+        if known.is_before_gap(name.at.end as usize) {
+            names.add(name);
+        }
+    });
     list.has_part = read.is_err();
     r.close();
     rules::utf8_rules(&list, r.sink);
@@ -141,11 +150,11 @@ pub(super) fn rules_response<S: Sink>(
 fn rule_pairs<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     list: &mut rules::ListCount,
-    names: &mut SeenNames<'a>,
+    mut is_named: impl FnMut(Read<&'a [u8]>),
 ) -> Result<(), Cut> {
     let utf8_end = r.at() + scan::utf8_up_to(r.peek());
     let texts = [&f::RULE_NAME, &f::RULE_VALUE];
-    let usual = r.text_pairs(&f::RULE, texts, list.announced, utf8_end, |name| names.add(name));
+    let usual = r.text_pairs(&f::RULE, texts, list.announced, utf8_end, &mut is_named);
     list.found += usual;
     list.utf8 += usual;
     while !r.is_empty() {
@@ -159,7 +168,7 @@ fn rule_pairs<'a, S: Sink>(
             let at = Span { start: name.at.start, end: value.at.end };
             rules::rule_text(name.value, value.value, list, at, r.sink);
         }
-        names.add(name);
+        is_named(name);
         list.found += 1;
     }
     Ok(())

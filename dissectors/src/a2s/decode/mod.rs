@@ -61,8 +61,10 @@ pub(in crate::a2s) struct DecodeContext {
     pub(in crate::a2s) split: bool,
     /// It travels toward a server.
     pub(in crate::a2s) toward_server: bool,
-    /// The recording lost its end.
+    /// The recording lost its end, or a part of it.
     pub(in crate::a2s) lost: bool,
+    /// Where the first lost part of a split response is: what follows may begin anywhere.
+    pub(in crate::a2s) gap: Option<usize>,
     /// No request waits for it.
     pub(in crate::a2s) unasked: bool,
 }
@@ -72,6 +74,11 @@ impl DecodeContext {
     /// their number.
     fn loses(&self, list: &rules::ListCount) -> bool {
         self.lost && (self.split || list.found < list.announced)
+    }
+
+    /// Whether what ends here was recorded without a gap before it.
+    fn is_before_gap(&self, end: usize) -> bool {
+        self.gap.is_none_or(|gap| end <= gap)
     }
 }
 

@@ -83,3 +83,32 @@ fn a_split_list_with_a_hole_may_have_other_rules_than_are_there() {
         assert_eq!([counts.passed, counts.failed, counts.inconclusive], [passed, 0, 1], "{rule:?}");
     }
 }
+
+/// What follows the first packet that was cut need not begin where an entry does.
+#[test]
+fn what_follows_a_gap_proves_nothing() {
+    let judged = |bytes: &[u8], gap: usize| {
+        let mut results = RuleResults::default();
+        results.evidence(Evidence { lost: true, ..Evidence::default() });
+        let known =
+            DecodeContext { lost: true, split: true, gap: Some(gap), ..DecodeContext::default() };
+        decode::message(bytes, known, &mut results);
+        move |rule| {
+            let counts = results.counts(rule);
+            [counts.passed, counts.failed, counts.inconclusive]
+        }
+    };
+    let rules = b"\xFF\xFF\xFF\xFFE\x09\0a\0b\0c\0vvvv\0d\0vvvv\0e\0".as_slice();
+    assert_eq!(judged(rules, 13)(&A2S034), [0, 0, 1]);
+    let rules = b"\xFF\xFF\xFF\xFFE\x09\0a\0b\0a\0c\0dd\0e\0".as_slice();
+    assert_eq!(judged(rules, 14)(&A2S034), [0, 1, 0], "both came before the gap");
+    assert_eq!(judged(rules, 10)(&A2S034), [0, 0, 1]);
+    let player =
+        |index, time: f32| [&[index], b"Ann\0\x03\0\0\0".as_slice(), &time.to_le_bytes()].concat();
+    let header = b"\xFF\xFF\xFF\xFFD\x05".as_slice();
+    let players = [header, &player(0, -9.0), &player(7, -9.0), &player(2, -9.0)].concat();
+    let gap = header.len() + player(0, 0.0).len();
+    assert_eq!(judged(&players, gap)(&A2S032), [0, 1, 1]);
+    assert_eq!(judged(&players, gap)(&A2S031), [0, 0, 1]);
+    assert_eq!(judged(&players, players.len())(&A2S032), [0, 3, 1]);
+}
