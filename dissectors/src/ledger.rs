@@ -9,6 +9,7 @@ mod balances;
 mod breaches;
 mod challenges;
 mod detail;
+mod early_askers;
 mod elsewhere;
 mod filtered;
 mod frequent;
@@ -41,6 +42,7 @@ pub use balances::Balances;
 pub use breaches::CrossFlowBreaches;
 use challenges::Challenges;
 pub use detail::Detail;
+use early_askers::EarlyAskers;
 use elsewhere::Elsewhere;
 use filtered::FilteredLists;
 pub use game_port::{
@@ -208,6 +210,7 @@ pub struct Ledger {
     accepted: Vec<(u32, Basis)>,
     /// Responses from other hosts or ports than the request went to.
     elsewhere: Elsewhere,
+    early: EarlyAskers,
     /// The receivers of such responses that did not fit.
     victims: Victims,
     /// The layout of each server's first split response, and the number of its flow, by the hash of
@@ -282,6 +285,7 @@ impl Ledger {
             seed: Seed::default(),
             accepted: Vec::new(),
             elsewhere: Elsewhere::default(),
+            early: EarlyAskers::default(),
             victims: Victims::default(),
             layouts: HashedMap::default(),
             masters: BTreeMap::new(),
@@ -307,6 +311,7 @@ impl Ledger {
         basis: &Basis,
     ) {
         let seen = &basis.seen;
+        self.early.begin(seen.mark.time);
         // How many more there are than needed, depends on threads.
         if !self.full && fact != CrossFlowEvent::Described {
             self.latest = Some(*basis);
@@ -314,7 +319,7 @@ impl Ledger {
         match fact {
             CrossFlowEvent::Challenged(challenge) => {
                 self.challenge(challenge, *basis);
-                self.queried(seen.to, seen.from);
+                self.queried([seen.to, seen.from], seen.mark.time);
             }
             CrossFlowEvent::Accepted { challenge, foreign } => {
                 if self.has_room(self.accepted.len(), |_| false) {
@@ -331,7 +336,7 @@ impl Ledger {
             CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, basis),
             CrossFlowEvent::Unanswered(exchange) => {
                 self.open(exchange, false, basis);
-                self.queried(seen.from, seen.to);
+                self.queried([seen.from, seen.to], seen.mark.time);
             }
             // An event about the whole response follows.
             CrossFlowEvent::StrayPart(_) => {}
@@ -359,7 +364,7 @@ impl Ledger {
             CrossFlowEvent::Registered(registration) => {
                 self.full |= !self.registrations.step(registration, seen, self.settings.most);
             }
-            CrossFlowEvent::Queried => self.queried(seen.from, seen.to),
+            CrossFlowEvent::Queried => self.queried([seen.from, seen.to], seen.mark.time),
             CrossFlowEvent::Refused => {}
             CrossFlowEvent::Announced(port) => {
                 self.knows(listed(SocketAddr::new(seen.from.ip(), port)));
@@ -493,6 +498,11 @@ impl Ledger {
         self.rule(rule, is_new, basis, Role::Master, detail);
     }
 
+    /// The user states that the capture is complete: nothing came before it.
+    pub fn nothing_came_before(&mut self) {
+        self.early.forget();
+    }
+
     /// The results, with the load on servers. `begin`, `end`: of the capture; `is_heard`: packets of this host were recorded.
     pub fn review(
         mut self,
@@ -501,9 +511,13 @@ impl Ledger {
         is_heard: impl Fn(IpAddr) -> bool,
     ) -> Review {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
-        let review = elsewhere.review(self.settings.answer_timeout);
+        let early = std::mem::take(&mut self.early);
+        let timeout = self.settings.answer_timeout;
+        let review = elsewhere.review(timeout, |client, time| {
+            time.since(begin) < timeout && early.ask_several(client)
+        });
         let clients = if review.unasked.is_empty() { Set::default() } else { loads.clients() };
-        let since = (begin, self.settings.answer_timeout);
+        let since = (begin, timeout);
         let orphans = self.requests_missing + orphans(&review, since, (&loads, &clients));
         self.shared(&elsewhere);
         let known = self.known_servers();

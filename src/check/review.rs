@@ -18,7 +18,10 @@ impl Checker {
     /// have no request in the capture.
     pub(super) fn review(&mut self, read: &Totals) -> u64 {
         let loads = std::mem::take(&mut self.traffic.loads);
-        let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.ledger_settings));
+        let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.ledger_settings));
+        if self.results.is_complete() {
+            ledger.nothing_came_before();
+        }
         let requests = &self.traffic.requests;
         let is_heard = |host| requests.is_heard(host) || read.heard.contains(host);
         let review = ledger.review(loads, [read.begin(), read.end()], is_heard);

@@ -238,3 +238,42 @@ fn parts_of_a_response_to_a_request_in_the_capture_show_no_lost_packets() {
     let (_, report) = diagnosis::diagnosed(&script(1), &Setting::udp(27015), &[]);
     assert_eq!(item(&report, "servers", "seen.whole"), "no split_part_missing", "{report:#}");
 }
+
+/// A client asks many servers from one socket: the first response may be to a request before the capture, and not to the
+/// one that waits.
+#[test]
+fn a_response_of_a_server_that_was_asked_before_the_capture_is_its_own() {
+    const ASK: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+    const ANSWER: &str =
+        "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let verdict = |at: f64, others: &str, options: &[&str]| {
+        let asked = |time: f64, server: char| {
+            format!(
+                "{time:.2} c:5000 > {server}  {ASK}\n{:.2} {server} > c:5000  {ANSWER}\n",
+                time + 0.02
+            )
+        };
+        let mut script: String = others
+            .chars()
+            .enumerate()
+            .map(|(nth, server)| asked(0.1 + nth as f64 * 0.05, server))
+            .collect();
+        script += &format!(
+            "{at:.2} c:5000 > s  {ASK}\n{:.2} t > c:5000  {ANSWER}\nend {:.2}",
+            at + 0.03,
+            at + 20.0
+        );
+        let mut lines: Vec<_> = script.lines().collect();
+        lines.sort_by_key(|line| {
+            let time = line.trim_start_matches("end ").split(' ').next().unwrap();
+            (line.starts_with("end"), (time.parse::<f64>().unwrap() * 1000.0) as u64)
+        });
+        let (_project, file) = Project::of_script(&lines.join("\n"), &Setting::udp(27015));
+        let run = gamewire([&["check", "--no-config"], options, &[&file]].concat());
+        run.out.lines().any(|line| line.starts_with("warning A2S065"))
+    };
+    assert!(!verdict(0.0, "ud", &[]), "it may have been asked before");
+    assert!(verdict(0.0, "ud", &["--complete"]), "nothing was");
+    assert!(verdict(0.0, "", &[]), "no other server is asked from this socket");
+    assert!(verdict(9.0, "ud", &[]), "a request before the capture would be too old");
+}

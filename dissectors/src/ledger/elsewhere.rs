@@ -272,8 +272,15 @@ impl Elsewhere {
         true
     }
 
-    /// Matches requests and responses, and checks the rules.
-    pub(super) fn review(&mut self, timeout: i64) -> UnmatchedReview {
+    /// Matches requests and responses, and checks the rules. `may_be_older`: whether what this client gets at this time may
+    /// answer a request before the capture.
+    pub(super) fn review(
+        &mut self,
+        timeout: i64,
+        may_be_older: impl Fn(SocketAddr, Time) -> bool,
+    ) -> UnmatchedReview {
+        let may_be_older =
+            |response: &Unmatched| may_be_older(response.client.get(), response.time());
         let order = |a: &Unmatched, b: &Unmatched| {
             let place = |it: &Unmatched| (it.exchange.began, it.mark.get().frame);
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
@@ -299,7 +306,8 @@ impl Elsewhere {
             let (some, rest) = responses.split_at_mut(few);
             let (waiting, after) = requests.split_at_mut(many);
             if ahead.is_eq() {
-                matched(some, waiting, timeout, &used, &mut review, &mut self.moved);
+                let within = (timeout, &may_be_older);
+                matched(some, waiting, within, &used, &mut review, &mut self.moved);
             }
             (responses, requests) = (rest, after);
         }
@@ -461,7 +469,7 @@ impl UnmatchedReview {
 fn matched(
     responses: &mut [Unmatched],
     requests: &mut [Unmatched],
-    timeout: i64,
+    (timeout, may_be_older): (i64, &impl Fn(&Unmatched) -> bool),
     used: &Map<(SocketAddr, u32), FlowEnd>,
     review: &mut UnmatchedReview,
     moved: &mut MovedChallenges,
@@ -486,9 +494,15 @@ fn matched(
                 fitting.push(queue);
             }
         }
+        let is_of_other = |queue: &WaitingRequests| {
+            let asked = queue.waiting.front().and_then(|&at| requests.get(at));
+            asked.is_some_and(|asked| asked.server.host != response.server.host)
+        };
         let found = match &mut *fitting {
             [] => continue,
-            [queue] if queue.changes == 0 => Some((0, 0)),
+            [queue] if queue.changes == 0 && !(may_be_older(response) && is_of_other(queue)) => {
+                Some((0, 0))
+            }
             _ => by_challenge(response, &fitting, requests, used),
         };
         match found.and_then(|(nth, place)| Some((fitting.get_mut(nth)?, place))) {

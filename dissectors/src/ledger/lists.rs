@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use super::{Basis, Ledger, Listed, listed};
-use crate::kit::{Evidence, GameName, Host, Role, Rule, Set};
+use super::{Basis, Ledger, LedgerSettings, Listed, listed};
+use crate::kit::{Evidence, GameName, Host, Role, Rule, Set, Time};
 
 /// Maximum remembered servers of one list.
 pub(super) const LISTED: usize = 1 << 14;
@@ -21,7 +21,9 @@ pub(super) struct ListedServers {
 
 impl Ledger {
     /// A client queries a server, which may be one of its list.
-    pub(super) fn queried(&mut self, client: SocketAddr, server: SocketAddr) {
+    pub(super) fn queried(&mut self, [client, server]: [SocketAddr; 2], time: Time) {
+        let LedgerSettings { answer_timeout, most, .. } = self.settings;
+        self.early.asks([client, server], time, answer_timeout, most);
         if self.listed > 0
             && let Some(list) = self.lists.get_mut(&Host(client.ip()))
             && list.servers.contains(&u64::from_ne_bytes(listed(server)))

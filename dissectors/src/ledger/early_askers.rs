@@ -1,0 +1,53 @@
+//! Clients that ask several hosts from one socket, soon after the capture begins: what comes then may answer a request
+//! before it.
+
+use std::net::SocketAddr;
+
+use crate::kit::{Host, Map, Set, Socket, Time};
+
+/// The sockets that ask something soon after the first event of any kind.
+#[derive(Clone, Default)]
+pub(super) struct EarlyAskers {
+    since: Option<Time>,
+    /// The first host that each asks.
+    first: Map<Socket, Host>,
+    /// Those that ask another one, too.
+    of_several: Set<Socket>,
+}
+
+impl EarlyAskers {
+    /// Something happens.
+    pub(super) fn begin(&mut self, time: Time) {
+        self.since.get_or_insert(time);
+    }
+
+    /// A client asks a server. `timeout`: only what comes so soon after the beginning may answer what was asked before it.
+    pub(super) fn asks(
+        &mut self,
+        [client, server]: [SocketAddr; 2],
+        time: Time,
+        timeout: i64,
+        most: usize,
+    ) {
+        let since = *self.since.get_or_insert(time);
+        let is_early = time.since(since) < timeout.saturating_mul(2);
+        let client = Socket(client);
+        if !is_early || self.first.len() >= most && !self.first.contains_key(&client) {
+            return;
+        }
+        let host = Host(server.ip());
+        if *self.first.entry(client).or_insert(host) != host {
+            self.of_several.insert(client);
+        }
+    }
+
+    /// Nothing was asked before the capture.
+    pub(super) fn forget(&mut self) {
+        (self.first, self.of_several) = Default::default();
+    }
+
+    /// Whether a socket asks several hosts.
+    pub(super) fn ask_several(&self, client: SocketAddr) -> bool {
+        self.of_several.contains(&Socket(client))
+    }
+}
