@@ -100,6 +100,8 @@ pub(super) struct Clients {
     packets: Vec<SampledPacket>,
     /// There were more of them: a source that is not among them may be real.
     pub(super) is_cut: bool,
+    /// Some requests were not recorded whole, and may have had a challenge: their sources may be real, too.
+    pub(super) lacks_challenges: bool,
 }
 
 impl Clients {
@@ -248,5 +250,6 @@ impl Clients {
         }
         self.packets.extend(&other.packets);
         self.is_cut |= other.is_cut;
+        self.lacks_challenges |= other.lacks_challenges;
     }
 }

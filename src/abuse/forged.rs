@@ -138,6 +138,13 @@ impl ForgeryInput<'_> {
         if challenged < CHALLENGED {
             return None;
         }
+        if clients.lacks_challenges {
+            let challenged = grouped(challenged);
+            let text = format!(
+                "{challenged} sources were challenged; what they returned was not recorded whole"
+            );
+            return Some((text, Forged::Unknown));
+        }
         if !self.are_returns_known {
             let text = format!(
                 "{} sources were challenged, which is too many to know which returned the challenge",

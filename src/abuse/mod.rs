@@ -398,8 +398,8 @@ impl Abuse {
             victim.asks = true;
         }
         let mut packet = SampledPacket::of(event, outline.challenge.is_some());
-        let is_doubtful =
-            self.recent_exchanges.is_doubtful(now) || event.is_cut() && outline.challenge.is_none();
+        let may_be_cut_off = event.is_cut() && outline.challenge.is_none();
+        let is_doubtful = self.recent_exchanges.is_doubtful(now) || may_be_cut_off;
         // Kept even for a server that is not: otherwise, its responses would have no request.
         let Some(asking) = self.recent_exchanges.entry(from.ip(), to, now) else { return };
         let proof = asking.exchange.asks(outline, &packet, event.headers.hash, is_doubtful);
@@ -409,6 +409,7 @@ impl Abuse {
         packet.is_costly = outline.is_costly;
         server.gets((Some(id), label), to, event.bytes, &mut packet, &mut self.room);
         let server = &mut server.current;
+        server.clients.lacks_challenges |= may_be_cut_off;
         server.lists += u64::from(outline.message.purpose == Purpose::ListRequest);
         if let Some(senders) = &mut self.senders {
             senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));

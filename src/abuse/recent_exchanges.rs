@@ -259,7 +259,9 @@ impl RecentExchange {
             _ => ReturnedChallenge::No,
         };
         self.returning.iter_mut().filter(|port| **port == packet.port).for_each(|port| *port = 0);
-        if self.returned == ReturnedChallenge::Yes {
+        // What was cut off may be the challenge.
+        let may_return = self.returned == ReturnedChallenge::Unknown && outline.challenge.is_none();
+        if self.returned == ReturnedChallenge::Yes || may_return && !outline.goes_on {
             self.is_crowded |= self.returning[PORTS - 1] != 0;
             self.returning.rotate_right(1);
             self.returning[0] = packet.port;

@@ -92,12 +92,15 @@ pub struct Legitimate {
     /// How many returned a challenge, sent a request after the last part of a split response,
     /// sent another kind of request after a response, and play.
     pub proofs: [u64; 4],
+    /// There may be more: requests were cut where their challenges would be.
+    pub lacks_challenges: bool,
 }
 
 impl Legitimate {
     /// `repeats`: how often a client may ask.
     fn of(clients: &Clients, repeats: u32) -> Legitimate {
-        let mut legitimate = Legitimate { clients: 0, packets: 0, proofs: [0; 4] };
+        let lacks_challenges = clients.lacks_challenges;
+        let mut legitimate = Legitimate { lacks_challenges, ..Legitimate::default() };
         for client in clients.legitimate(repeats) {
             legitimate.clients += 1;
             legitimate.packets += client.legitimate(repeats);

@@ -94,6 +94,10 @@ pub(super) fn figures(
             _ => "returned a challenge, sent a further request, or play",
         };
         let clients = match real.clients {
+            0 if real.lacks_challenges => {
+                "unknown: requests were not recorded whole, and their challenges may be cut off"
+                    .to_owned()
+            }
             0 => "no client returned a challenge or sent a further request".to_owned(),
             clients => format!(
                 "{} {shown}: {}",

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use captures::exchange::Setting;
 use captures::wire::{Capture, Connection, Datagram, End, Ip, Link, START, Time, protocol};
 use serde_json::{Value, json};
 
@@ -429,4 +430,69 @@ fn counts_that_may_be_nothing_are_not_said() {
     let top = sources["top"].as_array().unwrap();
     assert!(top.iter().all(|it| it["packets"].as_u64().unwrap() > error), "{sources:#}");
     assert_eq!(sources["prefixes"], serde_json::json!([]), "{sources:#}");
+}
+
+/// Two programs of one host ask in turn, and return their challenges: what the recording cut off may be these.
+#[test]
+fn challenges_that_were_cut_off_prove_no_reflection() {
+    const ASK: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+    const INFORMS: &str =
+        "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    for (snap, is_challenged) in [("", true), ("snap=70", true), ("snap=70", false)] {
+        let mut script = String::new();
+        for nth in 0..60 {
+            let at = |milliseconds: u32| f64::from(nth * 240 + milliseconds) / 1000.0;
+            let [one, other] = ["c:50001", "c:50002"];
+            let lines = [
+                (0, format!("{one} > s  {ASK}")),
+                (1, format!("s > {one}  {snap} FFFFFFFF 41 07000000")),
+                (21, format!("{one} > s  {snap} {ASK} 07000000")),
+                (22, format!("{other} > s  {ASK}")),
+                (23, format!("s > {one}  {snap} {INFORMS}")),
+                (24, format!("s > {other}  {snap} FFFFFFFF 41 07000000")),
+                (44, format!("{other} > s  {snap} {ASK} 07000000")),
+                (45, format!("s > {other}  {snap} {INFORMS}")),
+            ];
+            let unchallenged = [
+                (0, format!("{one} > s  {snap} {ASK}")),
+                (1, format!("s > {one}  {snap} {INFORMS}")),
+                (22, format!("{other} > s  {snap} {ASK}")),
+                (23, format!("s > {other}  {snap} {INFORMS}")),
+            ];
+            let lines = if is_challenged { &lines[..] } else { &unchallenged };
+            script.extend(lines.iter().map(|(ms, line)| format!("{} {line}\n", at(*ms))));
+        }
+        let (_project, file) = Project::of_script(&(script + "end 30"), &Setting::udp(27015));
+        let found = gamewire(["abuse", "--no-config", &file]).out;
+        assert_eq!(found.starts_with("no attack"), is_challenged, "{snap}: {found}");
+    }
+}
+
+/// Of requests that were cut, nobody can say that they have no challenge.
+#[test]
+fn clients_whose_challenges_were_cut_off_are_not_said_to_return_none() {
+    let found = |snap: usize| {
+        let mut recording = Recording::new();
+        recording.flood(SERVER, |_| b"\xFF\xFF\xFF\xFFW".to_vec());
+        for nth in 0..30_u8 {
+            let client = format!("198.51.100.{nth}:50000");
+            recording.say(100_000, &client, SERVER, INFO);
+            recording.say(
+                100,
+                SERVER,
+                &client,
+                &[b"\xFF\xFF\xFF\xFFA\x01\x02\x03", &[nth][..]].concat(),
+            );
+            recording.say(100, &client, SERVER, &[INFO, b"\x01\x02\x03", &[nth]].concat());
+            recording.say(100, SERVER, &client, ANSWER);
+        }
+        let packets = recording.0.packets.into_iter().map(|packet| packet.snapped(snap));
+        recording.0.packets = packets.collect();
+        let (_project, file) = Project::of_capture(recording.0.pcap());
+        let found = gamewire(["abuse", "--no-config", &file]).out;
+        found.lines().find(|line| line.starts_with("  players")).unwrap().to_owned()
+    };
+    assert!(found(1500).contains("30 clients returned a challenge"), "{}", found(1500));
+    let cut = found(60);
+    assert!(cut.contains("unknown: requests were not recorded whole"), "{cut}");
 }
