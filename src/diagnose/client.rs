@@ -1,16 +1,17 @@
 //! Clients: whether they ask as the protocol demands.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Cause, Finding, Item, Map, Purpose, causes};
 
+use super::challenge_text::{shown_tail, text_as_challenge};
 use super::checklist::Checklist;
 use super::client_faults::{ClientFaults, SERVERS};
+use super::cut_requests::CutRequests;
 use super::exchange_log::Exchange;
-use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
+use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE};
 use super::find_or_add::{find_or_add, keep_latest};
 use super::list_client::AskedMasters;
 use super::pattern::{Pattern, client_unanswered};
@@ -59,6 +60,8 @@ pub(super) struct Client {
     moved: Option<Failure>,
     /// The latest request whose challenge did not reach it where it waits.
     astray: Option<u64>,
+    /// Its requests that may have had a challenge.
+    cut: CutRequests,
     unproven: UnprovenFaults,
     faults: ClientFaults,
 }
@@ -123,6 +126,11 @@ impl Client {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         self.library = event.library().or(self.library);
+        let is_given = |given: &GivenChallenge| (given.server, given.port) == (to, from.port());
+        if !self.given.iter().any(is_given) {
+            let is_cut = payload.lost && challenge.is_none();
+            self.cut.sent((to, key), event.length() as usize, is_cut);
+        }
         let session = event.field("timestamp").map(|value| value.to_string());
         if event.message().purpose == Purpose::ChallengeRequest {
             self.session = session.map(|session| ([from, to], session));
@@ -344,8 +352,8 @@ impl Client {
         self.doubts.retain(|doubt| is_heard(&doubt.server));
     }
 
-    /// An exchange has ended.
-    pub(super) fn exchange(&mut self, exchange: &Exchange) {
+    /// An exchange has ended. Returns whether the client returned its challenge, for all that was recorded.
+    pub(super) fn exchange(&mut self, exchange: &Exchange) -> bool {
         let (server, frame) = (exchange.request.server, exchange.request.frame);
         let wrong = self.unproven.ended(exchange);
         if wrong > 0 {
@@ -361,7 +369,7 @@ impl Client {
             }
         }
         if !is_query || exchange.request.is_optional && !exchange.is_answered {
-            return;
+            return false;
         }
         if exchange.is_answered {
             self.items.good(Item::GetsAnswers, exchange.request.frame);
@@ -376,11 +384,16 @@ impl Client {
             of.odd += u64::from(exchange.is_odd);
         }
         if !exchange.is_challenged() {
-            return;
+            return false;
+        }
+        if exchange.is_left_by_client() && self.cut.may_return(&exchange.request) {
+            let why = Failure::new(&causes::CAPTURE_DROPS, frame, NOT_WHOLE);
+            self.items.fact(Item::ReturnsChallenge).open_by(why);
+            return true;
         }
         if exchange.goes_astray() {
             self.astray = Some(frame);
-            return;
+            return false;
         }
         let kind = exchange.request.key();
         let new = || (kind, 0, 0);
@@ -403,6 +416,7 @@ impl Client {
         } else {
             self.items.good(Item::ReturnsChallenge, exchange.request.frame);
         }
+        false
     }
 
     /// Whether it never returns the challenges of a kind of request.
@@ -499,6 +513,7 @@ impl Client {
                 None if never_returns && !is_lossy && !servers().all(|it| is_attacked(&it)) => {
                     challenge.fails_by(vec![*open])
                 }
+                None if open.cause == &causes::CAPTURE_DROPS => challenge.open = Some(open),
                 None if challenge.good == 0 => {
                     challenge.open(&causes::CAPTURE_TOO_SHORT, frame, open.text);
                 }
@@ -571,43 +586,5 @@ impl Client {
             let why = client_unanswered(own, Some(server), share, 0);
             gets_answers.fails_by(vec![why]);
         }
-    }
-}
-
-/// The text that is sent in place of a challenge, which is a number of four bytes. `bytes`: from the challenge on.
-fn text_as_challenge(bytes: &[u8]) -> Option<Cow<'_, str>> {
-    const NUMBER: usize = 4;
-    // The bytes of a number may all be characters, too, but hardly what programs write for nothing.
-    const NOTHING: [&[u8]; 4] = [b"null", b"NULL", b"None", b"-1\0\0"];
-    let count = bytes.iter().take_while(|byte| byte.is_ascii_graphic()).count();
-    let is_text = count > NUMBER || NOTHING.iter().any(|it| bytes.starts_with(it));
-    is_text.then(|| String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()))
-}
-
-/// What follows the header of a short request, if it is readable.
-fn shown_tail(bytes: &[u8]) -> Option<String> {
-    let tail = bytes.get(5..).filter(|tail| (1..=32).contains(&tail.len()))?;
-    let is_text = tail.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
-    is_text.then(|| String::from_utf8_lossy(tail).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_challenge_as_text_is_recognized() {
-        let of = |bytes: &'static [u8]| text_as_challenge(bytes);
-        assert_eq!(of(b"4294967295").as_deref(), Some("4294967295"));
-        assert_eq!(of(b"9513307\0\0\0\0").as_deref(), Some("9513307"));
-        assert_eq!(of(b"-564035698\xFF\xFF\xFF\x01").as_deref(), Some("-564035698"));
-        assert_eq!(of(b"0x2F9A11C4").as_deref(), Some("0x2F9A11C4"));
-        assert_eq!(of(b"null").as_deref(), Some("null"));
-        assert_eq!(of(b"-1\0\0").as_deref(), Some("-1"));
-        assert_eq!(of(b"-123456").as_deref(), Some("-123456"));
-        assert_eq!(of(b"1234"), None, "four bytes may all be digits");
-        assert_eq!(of(b"Uabc"), None, "four bytes may all be characters");
-        assert_eq!(of(b"\x12null"), None);
-        assert_eq!(shown_tail(b"\xFF\xFF\xFF\xFFU%s").as_deref(), Some("%s"));
     }
 }

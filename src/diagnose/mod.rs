@@ -6,11 +6,13 @@
 
 mod addresses;
 mod belief;
+mod challenge_text;
 mod checklist;
 mod client;
 mod client_faults;
 mod conclude;
 mod counts;
+mod cut_requests;
 mod exchange_log;
 mod fact;
 mod find_or_add;

@@ -158,11 +158,10 @@ impl Diagnosis {
     /// Counts the exchanges that have ended.
     fn exchanges_ended(&mut self) {
         for exchange in self.log.take() {
-            if let Some(client) = self.clients.get_mut(&exchange.request.client.ip()) {
-                client.exchange(&exchange);
-            }
+            let client = self.clients.get_mut(&exchange.request.client.ip());
+            let may_return = client.is_some_and(|client| client.exchange(&exchange));
             if let Some(server) = self.servers.get_mut(&exchange.request.server) {
-                server.exchange(&exchange);
+                server.exchange(&exchange, may_return);
             }
         }
     }
@@ -345,8 +344,8 @@ impl Diagnosis {
 }
 
 impl Server {
-    /// An exchange with it has ended.
-    fn exchange(&mut self, exchange: &Exchange) {
+    /// An exchange with it has ended. `may_return`: the client may have returned the challenge in a request that was cut.
+    fn exchange(&mut self, exchange: &Exchange, may_return: bool) {
         self.owed_nothing += u64::from(exchange.is_owed_nothing());
         let frame = exchange.request.frame;
         if exchange.is_challenged_again && !exchange.is_answered {
@@ -372,7 +371,9 @@ impl Server {
         if exchange.is_left_by_client() {
             self.left += 1;
             self.left_frame = exchange.request.frame;
-            if self.left_by.len() < Server::LEFT_BY {
+            if may_return {
+                self.left_perhaps += 1;
+            } else if self.left_by.len() < Server::LEFT_BY {
                 self.left_by.insert(exchange.request.client.ip());
             }
             return;

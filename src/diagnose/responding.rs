@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::kit::{Cause, CauseKind, Item, causes};
 
 use super::Diagnosis;
-use super::fact::{Failure, NO_ACCIDENT, is_too_much};
+use super::fact::{Failure, NO_ACCIDENT, NOT_WHOLE, is_too_much};
 use super::pattern::PatternFailure;
 use super::repeated_answers::Surplus;
 use super::server::{ChallengeLoops, ODD_NAMED, Odd, Server};
@@ -186,6 +186,8 @@ impl Diagnosis {
             (other_port, "no client returns its challenge from the port that got it")
         } else if any(wrong) {
             (&causes::REQUEST_WRONG, "no client returns the challenge that it got: see the client")
+        } else if server.left > 0 && server.left_perhaps == server.left {
+            (&causes::CAPTURE_DROPS, NOT_WHOLE)
         } else {
             (not_returned, "no client returns its challenge")
         };
@@ -294,7 +296,7 @@ fn challenged_again(server: &mut Server) {
     let is_accepted = verified.good > 0;
     // If some requests with its challenge are answered, others may be of a kind that never is, or be many.
     let proves = |loops: &&ChallengeLoops| {
-        loops.times >= NO_ACCIDENT
+        (loops.times >= NO_ACCIDENT || server.breaks_rounds)
             && (!is_accepted
                 || server.pattern.never_answers(loops.kind)
                 || server.pattern.is_explained_by(loops.times))

@@ -97,9 +97,13 @@ pub(super) struct Server {
     pub(super) left: u64,
     pub(super) left_frame: u64,
     pub(super) left_by: Set<IpAddr>,
+    /// Those of them in which a request that was cut may have returned it.
+    pub(super) left_perhaps: u64,
     pub(super) returned: u64,
     /// Exchanges in which it answered its own challenge with another one.
     pub(super) loops: Vec<ChallengeLoops>,
+    /// A rule says that it gave challenge after challenge in one of these.
+    pub(super) breaks_rounds: bool,
     /// Those in which two different challenges came at once, with the latest packet.
     pub(super) doubly_challenged: (u64, u64),
     /// Responses to requests that are not in the capture.

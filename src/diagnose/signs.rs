@@ -182,6 +182,7 @@ impl Diagnosis {
                     Some(ServerPacketKind::Response { to }) => to,
                     _ => None,
                 };
+                server.breaks_rounds |= symptom.cause == &causes::CHALLENGE_LOOP;
                 let why = Failure::new(symptom.cause, frame, words);
                 let port = other.filter(|_| is_of_registration(symptom.item));
                 match port.and_then(|end| Some((end.port(), server.with(end.ip())?))) {

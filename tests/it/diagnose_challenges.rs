@@ -433,3 +433,43 @@ fn challenges_of_one_kind_of_request_are_filtered() {
     let report = of(&["c", "d"]);
     assert_eq!(item(&report, CLIENT, "ask.challenge"), ["no", "challenge_not_returned"]);
 }
+
+/// A request that was cut may return the challenge, from whatever port: that it does not is no fault of anybody.
+#[test]
+fn a_longer_request_that_was_cut_may_return_the_challenge() {
+    const ASK: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+    let asked = |snap: &str, is_returned: bool| {
+        let ask = format!("c1 > s  {snap} {ASK}");
+        let mut lines = vec![(0.0, &*ask), (0.1, "s > c1  FFFFFFFF 41 le32:{n}")];
+        let returned = format!("c2 > s  {snap} {ASK} le32:{{n}}");
+        if is_returned {
+            lines.extend([(0.2, &*returned), (0.3, "s > c2  FFFFFFFF 41 le32:7{n}")]);
+        }
+        let (_, report) = diagnosed(&rounds(4, &lines));
+        [item(&report, CLIENT, "ask.challenge"), item(&report, SERVER, "seen.verified")].concat()
+    };
+    let drops = ["unknown", "capture_drops"];
+    assert_eq!(asked("snap=70", true), [drops, drops].concat());
+    // Without such a request, or with all of its bytes, it is known.
+    assert_eq!(asked("", true)[..3], ["no", "challenge_other_port", "unknown"]);
+    let not_returned = "challenge_not_returned";
+    assert_eq!(asked("snap=70", false), ["no", not_returned, "unknown", not_returned]);
+}
+
+/// A rule proves that the server gives challenge after challenge, also in one exchange, and whether or not the last
+/// request gets one.
+#[test]
+fn a_loop_in_one_exchange_is_a_loop() {
+    let looping = |rounds: u32| {
+        let mut script = "0.0 c > s  FFFFFFFF 55 FFFFFFFF\n".to_owned();
+        for round in 1..=rounds {
+            writeln!(script, "{round}.0 s > c  FFFFFFFF 41 le32:{round}").unwrap();
+            writeln!(script, "{round}.1 c > s  FFFFFFFF 55 le32:{round}").unwrap();
+        }
+        let (_, report) = diagnosed(&(script + "end 60"));
+        item(&report, SERVER, "seen.verified")
+    };
+    assert_eq!(looping(5), ["no", "challenge_loop"]);
+    assert_eq!(looping(9), ["no", "challenge_loop"]);
+    assert_eq!(looping(2), ["unknown", "capture_too_short"], "a few rounds are none");
+}

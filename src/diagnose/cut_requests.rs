@@ -1,0 +1,43 @@
+//! Requests that were not recorded whole: what was cut off may be a challenge.
+
+use std::net::SocketAddr;
+
+use super::client_faults::SERVERS;
+use super::exchange_log::Request;
+use super::find_or_add::find_or_add;
+
+/// The requests of one client from sockets that got no challenge before.
+#[derive(Debug, Default)]
+pub(super) struct CutRequests(Vec<Lengths>);
+
+/// How long those to a server are, by the key of their exchanges.
+#[derive(Debug)]
+struct Lengths {
+    to: (SocketAddr, &'static str),
+    least: usize,
+    /// The longest of those that were cut.
+    longest_cut: usize,
+}
+
+impl CutRequests {
+    /// It sends a request of this length. `is_cut`: a challenge in it would be cut off.
+    pub(super) fn sent(&mut self, to: (SocketAddr, &'static str), length: usize, is_cut: bool) {
+        let new = || Lengths { to, least: length, longest_cut: 0 };
+        if let Some(lengths) = find_or_add(&mut self.0, SERVERS, |it| it.to == to, new) {
+            lengths.least = lengths.least.min(length);
+            if is_cut {
+                lengths.longest_cut = lengths.longest_cut.max(length);
+            }
+        }
+    }
+
+    /// Whether the challenge that answered this request may be in a longer one, from another socket; or this request may
+    /// be the longer one.
+    pub(super) fn may_return(&self, request: &Request) -> bool {
+        let of = self.0.iter().find(|it| it.to == (request.server, request.key()));
+        of.is_some_and(|it| {
+            it.longest_cut > request.length
+                || it.longest_cut == request.length && it.least < request.length
+        })
+    }
+}
