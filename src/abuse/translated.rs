@@ -103,6 +103,7 @@ mod tests {
             from: (from, 50_000).into(),
             to: (to, 27_015).into(),
             hop_limit,
+            direction: Default::default(),
             tags: LinkTags::default(),
             identification: Some(nth + 1),
             length: 5,

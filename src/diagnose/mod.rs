@@ -358,9 +358,11 @@ impl Diagnosis {
                 server.into_iter().for_each(|server| server.exchanges.add(row.exchanges()));
             }
             Event::Datagram(datagram) => {
-                self.translations.datagram(&datagram.headers);
-                if self.hosts.contains_key(&datagram.headers.from.ip()) {
-                    self.identifications.datagram(&datagram.headers, self.remembered);
+                let headers = &datagram.headers;
+                self.translations.datagram(headers);
+                if self.hosts.contains_key(&headers.from.ip()) {
+                    self.everywhere.sends(headers.from.ip(), headers.direction);
+                    self.identifications.datagram(headers, self.remembered);
                 }
             }
             Event::Unanswered(_) | Event::File(_) => {}

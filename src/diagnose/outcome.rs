@@ -28,6 +28,7 @@ impl Diagnosis {
         self.unread_datagram();
         self.end_exchanges(read.end());
         self.across_flows(read);
+        self.one_place_each();
         self.seek_losses(read);
         let (attacks, omitted) = self.attacks(read);
         self.forget_forged_joins(&attacks);

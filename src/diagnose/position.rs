@@ -3,6 +3,9 @@
 
 use std::net::IpAddr;
 
+use dissectors::kit::Map;
+
+use super::Diagnosis;
 use crate::session::PacketDirection;
 
 /// The position of the capture.
@@ -70,6 +73,14 @@ impl PacketHopLimits {
         }
     }
 
+    /// Adds what is known of other packets.
+    fn add(&mut self, other: PacketHopLimits) {
+        self.fresh |= other.fresh;
+        self.routed |= other.routed;
+        self.outgoing |= other.outgoing;
+        self.incoming |= other.incoming;
+    }
+
     /// Whether all come from the recording host, which received none of them.
     fn all_local(self) -> bool {
         self.outgoing && !self.incoming
@@ -92,13 +103,22 @@ pub(super) struct HopLimits {
     pub(super) masters: PacketHopLimits,
 }
 
-/// The hosts that are an end of every message.
+impl HopLimits {
+    fn add(&mut self, other: HopLimits) {
+        self.server.add(other.server);
+        self.clients.add(other.clients);
+        self.masters.add(other.masters);
+    }
+}
+
+/// The hosts that are an end of every message; and of hosts with servers, the directions of whatever they send.
 #[derive(Debug, Default)]
 pub(super) struct CommonHosts {
     /// `None` before the first message.
     hosts: Option<Vec<IpAddr>>,
     /// There are messages between other pairs of hosts.
     pairs: bool,
+    ways: Map<IpAddr, PacketHopLimits>,
 }
 
 impl CommonHosts {
@@ -109,8 +129,31 @@ impl CommonHosts {
         self.pairs |= hosts.len() < before;
     }
 
+    /// A host with a server sends a datagram, of whatever content.
+    pub(super) fn sends(&mut self, host: IpAddr, direction: PacketDirection) {
+        if direction != PacketDirection::Unknown {
+            self.ways.entry(host).or_default().see(0, direction);
+        }
+    }
+
     fn has(&self, host: IpAddr) -> bool {
         self.pairs && self.hosts.as_ref().is_some_and(|hosts| hosts.contains(&host))
+    }
+}
+
+impl Diagnosis {
+    /// A host has one place, whichever of its ports is asked, and which of them answers.
+    pub(super) fn one_place_each(&mut self) {
+        let mut hosts: Map<IpAddr, HopLimits> = Map::default();
+        for (address, server) in &self.servers {
+            hosts.entry(address.ip()).or_default().add(server.hops);
+        }
+        for (host, ways) in &self.everywhere.ways {
+            hosts.entry(*host).or_default().server.add(*ways);
+        }
+        for (address, server) in &mut self.servers {
+            server.hops = hosts.get(&address.ip()).copied().unwrap_or_default();
+        }
     }
 }
 
@@ -127,7 +170,7 @@ pub(super) fn position(
     match () {
         // The recorder says it.
         () if own.all_local() && !asking.all_local() => CapturePosition::Server,
-        () if asking.all_local() && own.incoming => CapturePosition::Client,
+        () if asking.all_local() && !own.outgoing => CapturePosition::Client,
         () if listing.all_local() && own.incoming => CapturePosition::Master,
         () if own.all_fresh() && others_routed => CapturePosition::Server,
         () if own.all_routed() && asking.all_fresh() => CapturePosition::Client,
@@ -194,6 +237,7 @@ mod tests {
         };
         assert_eq!(position(&[Outgoing], &[Incoming]), CapturePosition::Server);
         assert_eq!(position(&[Incoming], &[Outgoing]), CapturePosition::Client);
+        assert_eq!(position(&[], &[Outgoing]), CapturePosition::Client);
         // A router, or the host of a container, passes on what it receives.
         let both = [Incoming, Outgoing];
         assert_eq!(position(&both, &both), CapturePosition::Unknown);

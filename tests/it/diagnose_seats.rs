@@ -1,5 +1,6 @@
 //! What a capture does not have, and where servers stand, in `gamewire diagnose`.
 
+use crate::flood_sources;
 use crate::support::diagnosis::{self, diagnosed, verdict_of};
 use crate::support::gamewire;
 use crate::support::project::Project;
@@ -150,14 +151,16 @@ fn who_only_joins_a_flooded_master_is_no_server() {
         })
         .collect();
     let challenge = b"\xFF\xFF\xFF\xFFs\n\x01\0\0\0".to_vec();
-    let info = b"0\n\\protocol\\7\\challenge\\1\\players\\0\\max\\32\\bots\\0\\gamedir\\tf\n".to_vec();
+    let info =
+        b"0\n\\protocol\\7\\challenge\\1\\players\\0\\max\\32\\bots\\0\\gamedir\\tf\n".to_vec();
     for nth in 0..6 {
         let (at, server) = (f64::from(nth), format!("203.0.113.{}:27015", 20 + nth));
         all.push((at, server.clone(), MASTER.to_owned(), b"q".to_vec()));
         all.push((at + 0.1, MASTER.to_owned(), server.clone(), challenge.clone()));
         all.push((at + 0.2, server, MASTER.to_owned(), info.clone()));
     }
-    let (client, list) = ("192.0.2.7:50000", b"\xFF\xFF\xFF\xFFf\n\xCB\0\x71\x14\x69\x87\0\0\0\0\0\0");
+    let (client, list) =
+        ("192.0.2.7:50000", b"\xFF\xFF\xFF\xFFf\n\xCB\0\x71\x14\x69\x87\0\0\0\0\0\0");
     all.push((40.0, client.to_owned(), MASTER.to_owned(), b"1\xFF0.0.0.0:0\0\0".to_vec()));
     all.push((40.1, MASTER.to_owned(), client.to_owned(), list.to_vec()));
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -228,4 +231,48 @@ fn a_listed_port_beside_others_is_a_server() {
     let (code, report) = diagnosed(&script.replacen("10 c", &format!("{list} c"), 1), &A2S, &[]);
     assert_eq!((code, report["servers"].as_array().unwrap().len()), (1, 3), "{report}");
     assert_eq!(report["servers"][0]["server"], "10.0.0.2:27016", "{report}");
+}
+
+/// A server that answers no query sends packets of the game; and of one that is never heard, its client sends the requests.
+#[test]
+fn directions_tell_the_place_also_where_no_query_is_answered() {
+    const SERVER: &str = "203.0.113.60:27015";
+    const CLIENT: &str = "198.51.100.40:40000";
+    let cooked = |other: [&str; 2], sent_by: &str| {
+        let mut capture = Capture::new(Link::Sll);
+        for nth in 0..6_u8 {
+            let ask = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+            for (ends, bytes) in [([CLIENT, SERVER], &ask[..]), (other, &[nth; 40])] {
+                let time = START.after(u64::from(nth) * 10_000_000_000);
+                capture.push(time, &Datagram::new(ends[0], ends[1], bytes).packet());
+                // The packet type: to this host, or from it.
+                let kind = if ends[0].starts_with(sent_by) { 4 } else { 0 };
+                capture.packets.last_mut().unwrap().bytes[1] = kind;
+            }
+        }
+        report_of(&capture.pcap())["servers"][0]["seat"].clone()
+    };
+    let game = ["203.0.113.60:27005", "198.51.100.41:27005"];
+    assert_eq!(cooked(game, "203.0.113.60"), "server");
+    let names = ["9.9.9.9:53", "198.51.100.40:44435"];
+    assert_eq!(cooked(names, "198.51.100.40"), "client");
+}
+
+/// One of two ports answers: the hop limits of its packets show where the host is, and that no join could be seen.
+#[test]
+fn a_host_has_one_place_whichever_port_is_asked() {
+    let ask = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+    let answer = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
+    let mut capture = Capture::new(Link::Ethernet);
+    let mut say = |seconds: u64, ends: [&str; 2], bytes: &[u8], ttl: u8| {
+        flood_sources::say(&mut capture, START.after(seconds * 1_000_000_000), ends, bytes, ttl);
+    };
+    for nth in 0..10 {
+        say(nth * 12, ["198.51.100.5:41000", "198.51.100.77:27016"], ask, 64);
+        say(nth * 12 + 3, ["198.51.100.6:42000", "198.51.100.77:27015"], ask, 64);
+        say(nth * 12 + 3, ["198.51.100.77:27015", "198.51.100.6:42000"], answer, 50);
+    }
+    let report = report_of(&capture.pcap());
+    let seats = report["servers"].as_array().unwrap().iter().map(|server| &server["seat"]);
+    assert_eq!(Vec::from_iter(seats), ["client", "client"], "{report:#}");
 }

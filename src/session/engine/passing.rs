@@ -71,6 +71,7 @@ impl PacketContext {
             from: key.from(),
             to: key.to(),
             hop_limit: datagram.ip.hop_limit,
+            direction: datagram.ip.direction,
             tags: LinkTags { tunnel, ..datagram.ip.tags },
             identification,
             length: payload.sent(),

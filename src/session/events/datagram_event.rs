@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{Payload, Side, Time};
 
 use super::NOWHERE;
-use crate::net::LinkTags;
+use crate::net::{LinkTags, PacketDirection};
 
 /// A single UDP datagram: see [`Needs::datagrams`](crate::session::Needs::datagrams).
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub struct DatagramHeaders {
     pub to: SocketAddr,
     /// IPv4 time to live or IPv6 hop limit.
     pub hop_limit: u8,
+    /// Its direction at the recording host.
+    pub direction: PacketDirection,
     /// The tags and labels around it.
     pub tags: LinkTags,
     /// The IPv4 identification, if it distinguishes datagrams.
