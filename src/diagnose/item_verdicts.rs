@@ -238,14 +238,14 @@ impl ServerState<'_> {
                 let ExchangeCounts { asked, answered } = server.exchanges;
                 let missing = server.exchanges.missing();
                 let odd = server.odd.iter().map(|odd| odd.times).sum::<u64>().min(missing);
-                let excused = self.excused(odd);
+                let in_part = server.in_part.min(missing - odd);
+                let excused = self.excused(odd + in_part);
                 match &silent[..] {
-                    [] if odd > 0 => format!(
-                        "{} of {}, {} of them with something else{excused}",
-                        grouped(answered + odd),
-                        counted(asked, "request"),
-                        grouped(odd)
-                    ),
+                    [] if odd + in_part > 0 => {
+                        let all = grouped(answered + odd + in_part);
+                        let others = others([(odd, "with something else"), (in_part, "in part")]);
+                        format!("{all} of {}, {others}{excused}", counted(asked, "request"))
+                    }
                     [] if (1..asked).contains(&answered) => {
                         let asked = counted(asked, "request");
                         format!("{} of {asked}{excused}", grouped(answered))
@@ -262,6 +262,13 @@ impl ServerState<'_> {
             _ => excepted(server.fact(item)),
         }
     }
+}
+
+/// How many requests are answered in these ways, which are not the right one.
+fn others(ways: [(u64, &str); 2]) -> String {
+    let some = ways.iter().filter(|(count, _)| *count > 0);
+    let some = some.map(|(count, how)| format!("{} of them {how}", grouped(*count)));
+    Vec::from_iter(some).join(", ")
 }
 
 /// So many are.

@@ -145,15 +145,15 @@ impl Diagnosis {
     /// A host has one place, whichever of its ports is asked, and which of them answers.
     pub(super) fn one_place_each(&mut self) {
         let mut hosts: Map<IpAddr, HopLimits> = Map::default();
-        for (address, server) in &self.servers {
+        self.servers.iter().for_each(|(address, server)| {
             hosts.entry(address.ip()).or_default().add(server.hops);
-        }
-        for (host, ways) in &self.everywhere.ways {
+        });
+        self.everywhere.ways.iter().for_each(|(host, ways)| {
             hosts.entry(*host).or_default().server.add(*ways);
-        }
-        for (address, server) in &mut self.servers {
+        });
+        self.servers.iter_mut().for_each(|(address, server)| {
             server.hops = hosts.get(&address.ip()).copied().unwrap_or_default();
-        }
+        });
     }
 }
 

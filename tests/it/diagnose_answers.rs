@@ -174,4 +174,15 @@ fn parts_with_one_number_are_no_whole_response() {
     });
     assert_eq!(item(&report, "servers", "seen.answered"), "yes");
     assert_eq!(item(&report, "servers", "seen.whole"), "no split_part_missing");
+    // Whatever comes in answer counts.
+    let report = of_rounds(27015, 20, 6, |nth, at| {
+        format!(
+            "{at}.0 c > s  {INFO}\n{at}.05 s > c  {ANSWER}\n{at}.1 c > s  FFFFFFFF 56 4BA1D522\n\
+             {at}.21 s > c  FEFFFFFF {nth:02X}000000 02 00 E004 FFFFFFFF 45 0200 'motd' 00 'x'*1236\n\
+             {at}.22 s > c  FEFFFFFF {nth:02X}000000 02 00 E004 'y'*100 00\n"
+        )
+    });
+    let items = report["servers"][0]["items"].as_array().unwrap();
+    let answered = items.iter().find(|it| it["item"] == "seen.answered").unwrap();
+    assert_eq!(answered["text"], "12 of 12 requests, 6 of them in part");
 }

@@ -1,4 +1,4 @@
-//! Clients that ask several hosts from one socket, soon after the capture begins: what comes then may answer a request
+//! Clients that ask host after host from one socket, soon after the capture begins: what comes then may answer a request
 //! before it.
 
 use std::net::SocketAddr;
@@ -9,9 +9,9 @@ use crate::kit::{Host, Map, Set, Socket, Time};
 #[derive(Clone, Default)]
 pub(super) struct EarlyAskers {
     since: Option<Time>,
-    /// The first host that each asks.
-    first: Map<Socket, Host>,
-    /// Those that ask another one, too.
+    /// The first two hosts that each asks.
+    first: Map<Socket, [Option<Host>; 2]>,
+    /// Those that ask a third one, which is no accident.
     of_several: Set<Socket>,
 }
 
@@ -35,9 +35,11 @@ impl EarlyAskers {
         if !is_early || self.first.len() >= most && !self.first.contains_key(&client) {
             return;
         }
-        let host = Host(server.ip());
-        if *self.first.entry(client).or_insert(host) != host {
-            self.of_several.insert(client);
+        let host = Some(Host(server.ip()));
+        let hosts = self.first.entry(client).or_default();
+        match hosts.iter_mut().find(|known| known.is_none() || **known == host) {
+            Some(known) => *known = host,
+            None => _ = self.of_several.insert(client),
         }
     }
 
