@@ -279,8 +279,10 @@ impl Elsewhere {
         timeout: i64,
         may_be_older: impl Fn(SocketAddr, Time) -> bool,
     ) -> UnmatchedReview {
-        let may_be_older =
-            |response: &Unmatched| may_be_older(response.client.get(), response.time());
+        // What a response repeats of its request shows which one that is.
+        let may_be_older = |response: &Unmatched| {
+            response.exchange.id.is_none() && may_be_older(response.client.get(), response.time())
+        };
         let order = |a: &Unmatched, b: &Unmatched| {
             let place = |it: &Unmatched| (it.exchange.began, it.mark.get().frame);
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
