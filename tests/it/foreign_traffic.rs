@@ -141,3 +141,28 @@ fn a_master_under_two_names_repeats_the_challenge_of_either_join() {
     let other = script.replace("le32:5000 le32:111", "le32:5000 le32:222");
     assert!(failed(&other, 27010).contains(&"VM031".to_owned()));
 }
+
+#[test]
+fn messages_of_a_game_are_shown_in_its_words() {
+    let info = "FFFFFFFF 54 'Source Engine Query' 00";
+    let answer =
+        "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    // Other clients than the one that asks for info.
+    let script = format!(
+        "0.0 c > s  {info}\n0.02 s > c  {answer}\n1.0 c2 > s  FFFFFFFF 'qconnect0x01B4D3E5' 00000000\n\
+         1.1 c3 > s  FFFFFFFF 'rcon 7 status' 0A\n1.12 s > c3  FFFFFFFF 'banned' 00\nend 9"
+    );
+    let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+    let dissect = gamewire(["dissect", &file]).out;
+    for words in
+        ["a2s unknown             qconnect 0x01B4D3E5", "rcon \"7 status\"", "byte 'b' anned"]
+    {
+        assert!(dissect.contains(words), "{words}: {dissect}");
+    }
+    let json = gamewire(["dissect", "--format", "json", &file]).out;
+    assert!(json.contains(r#""fields":{"command":"rcon","text":"7 status"}"#), "{json}");
+    let check = gamewire(["check", "--no-config", "--format", "json", &file]).out;
+    assert!(check.contains(r#"\"rcon\" is a message of the game, not of A2S"#), "{check}");
+    let follow = gamewire(["follow", "2", &file]).out;
+    assert!(follow.contains("0x01B4D3E5"), "{follow}");
+}

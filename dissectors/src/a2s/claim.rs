@@ -5,7 +5,7 @@ use crate::kit::{Claim, Hint, Rule, Sink, Span};
 use super::decode::{self, DecodeContext};
 use super::layout::{Layout, SINGLE, SPLIT, SplitHeader, is_total};
 use super::rules::{A2S006, A2S008, A2S030, A2S033};
-use super::split;
+use super::{split, words};
 
 /// The whole of an info request.
 const INFO_REQUEST: &[u8] = b"TSource Engine Query\0";
@@ -44,19 +44,13 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'j', ..] if message == PING_RESPONSE => Claim::Sure,
         [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
-        _ => weak(hint.to_port && is_old_query(message)),
+        _ => weak(hint.to_port && words::command_of_client(message).is_some()),
     }
 }
 
 /// Whether nothing but zeros follows a challenge.
 fn is_padded(bytes: &[u8]) -> bool {
     bytes.iter().skip(4).all(|&byte| byte == 0)
-}
-
-/// Whether this is a query in words, of the first servers of Half-Life.
-fn is_old_query(message: &[u8]) -> bool {
-    let word = message.strip_suffix(b"\0").unwrap_or(message);
-    matches!(word, b"details" | b"players" | b"rules" | b"ping")
 }
 
 /// Whether these are the first bytes of an info request, as in a capture with a small snaplen: more than any other text
@@ -66,17 +60,15 @@ fn is_begun_request(message: &[u8]) -> bool {
 }
 
 /// Whether these are messages of other protocols after FF FF FF FF: Valve's master servers, Steam
-/// clients that look for each other, games that were asked for info before (no ping), and server
-/// logs (no print).
+/// clients that look for each other, games that were asked for info before (no ping; `infostring` is of the engines of
+/// A2S), and server logs (no print).
 #[inline]
 fn is_of_another(message: &[u8]) -> bool {
-    matches!(
-        message,
-        [b'f' | b's', b'\n', ..]
-            | [b'!', ..]
-            | [b'i', b'n', b'f', b'o', ..]
-            | [b'l', b'o', b'g', b' ', b'L', b' ', ..]
-    )
+    match message {
+        [b'f' | b's', b'\n', ..] | [b'!', ..] | [b'l', b'o', b'g', b' ', b'L', b' ', ..] => true,
+        [b'i', b'n', b'f', b'o', rest @ ..] => !rest.starts_with(b"string"),
+        _ => false,
+    }
 }
 
 /// Whether a message ends at the end of its fields, and its list has the announced number of

@@ -153,9 +153,11 @@ fields! {
     RULE_VALUE = Field::new("value", "Rule Value", Kind::Text).value(kept::rule_value);
 
     // Not in the specification
-    /// Text for the console of the client.
+    /// The word that a message of the game begins with: `getchallenge`, `connect`, `rcon` and others.
+    COMMAND = Field::new("command", "Command", Kind::Text).kept();
+    /// Text for the console of the client; what follows the command or the message byte, if it is text.
     TEXT = Field::new("text", "Text", Kind::Text);
-    /// What follows the message byte.
+    /// What follows the message byte, or the text.
     BODY = Field::new("body", "Body", Kind::Bytes);
 }
 

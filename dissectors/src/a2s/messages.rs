@@ -45,7 +45,8 @@ messages! {
         [LAYOUT, ID, TOTAL, NUMBER, SIZE, DECOMPRESSED_SIZE, CRC32];
     PRINT = "print", "text for the console", Server: Response, "{text}",
         [TEXT, SPLIT];
-    GAME_CONNECTION = "game_connection", "answer to a player who joins", Server: Other, "", [BODY, SPLIT];
-    UNKNOWN = "unknown", "not a message of the specification", Any: Other, "[message byte {type}]",
-        [BODY, SPLIT];
+    GAME_CONNECTION = "game_connection", "answer to a player who joins", Server: Other, "[{text}]",
+        [TEXT, BODY, SPLIT];
+    UNKNOWN = "unknown", "not a message of the specification", Any: Other, "[message byte {type}][{command}][ {text}]",
+        [COMMAND, TEXT, BODY, SPLIT];
 }

@@ -30,6 +30,7 @@ pub(crate) mod rules;
 mod split;
 mod state;
 mod values;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use super::layout::{Layout, SINGLE, SPLIT, SplitHeader};
 use super::messages as m;
 use super::rules::{SEC001, SEC002};
-use super::{claim, decode};
+use super::{claim, decode, words};
 use crate::kit::{Blind, Outline};
 
 /// The text of an info request; a challenge may follow.
@@ -27,13 +27,14 @@ pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
     if claim::is_runt(bytes) {
         return Some(Outline { crashes: Some(&SEC002), ..Outline::of(&m::UNKNOWN) });
     }
-    let (kind, rest) = bytes.strip_prefix(&SINGLE)?.split_first()?;
-    let (message, challenge) = match kind {
+    let message = bytes.strip_prefix(&SINGLE)?;
+    let (kind, rest) = message.split_first()?;
+    let (named, challenge) = match kind {
         b'T' => (&m::INFO_REQUEST, rest.strip_prefix(QUERY)),
         b'U' => (&m::PLAYER_REQUEST, Some(rest)),
         b'V' => (&m::RULES_REQUEST, Some(rest)),
         b'W' => (&m::CHALLENGE_REQUEST, None),
-        b'i' => (&m::PING_REQUEST, None),
+        b'i' if words::command(message).is_none() => (&m::PING_REQUEST, None),
         b'A' => (&m::CHALLENGE_RESPONSE, Some(rest)),
         b'I' => (&m::INFO_RESPONSE, None),
         b'm' => (&m::INFO_RESPONSE_GOLDSRC, None),
@@ -50,7 +51,7 @@ pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
     let game_port = (kind == &b'I')
         .then(|| decode::message(bytes, decode::DecodeContext::default(), &mut Blind).game_port);
     let game_port = game_port.flatten();
-    Some(Outline { challenge, is_costly, game_port, ..Outline::of(message) })
+    Some(Outline { challenge, is_costly, game_port, ..Outline::of(named) })
 }
 
 #[cfg(test)]
@@ -64,6 +65,12 @@ mod tests {
         assert!(is_costly(b"\xFF\xFF\xFF\xFFV\x01\x02\x03\x04"));
         assert!(!is_costly(b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF"), "it gets a challenge");
         assert!(!is_costly(b"\xFF\xFF\xFF\xFFTSource Engine Query\0\x01\x02\x03\x04"));
+    }
+
+    #[test]
+    fn infostring_is_no_ping() {
+        assert!(outline(b"\xFF\xFF\xFF\xFFinfostring\0").is_none());
+        assert!(outline(b"\xFF\xFF\xFF\xFFi").is_some());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::fields as f;
 use super::layout::{SINGLE, message_byte};
 use super::messages as m;
 use super::rules::{self, A2S001, A2S004, A2S005, A2S006, A2S007};
+use super::words;
 use crate::kit::{Cut, Endings, Message, Read, Reader, Sink, Span, decode};
 
 /// The rules that the reader checks on every message.
@@ -141,6 +142,9 @@ pub(in crate::a2s) fn message<S: Sink>(
     let mut right = true;
     let whole = decode(bytes, endings, sink, |r| {
         headers(r, known)?;
+        if let Some(command) = words::command(r.peek()) {
+            return in_words(r, command);
+        }
         let kind = r.u8(&f::TYPE)?;
         // A server answers a player who joins with a longer `A`.
         if kind.value == b'A' && known.unasked && r.rest() != 4 {
@@ -148,7 +152,7 @@ pub(in crate::a2s) fn message<S: Sink>(
             if !r.sink.begins(summary.message) {
                 return Err(Cut::Reported);
             }
-            r.bytes(&f::BODY, r.rest());
+            text_or_bytes(r);
             return Ok(());
         }
         summary.kind = kind.value;
@@ -190,7 +194,7 @@ pub(in crate::a2s) fn message<S: Sink>(
             b'E' => lists::rules_response(r, known, cut_off),
             b'l' => print(r),
             _ => {
-                r.bytes(&f::BODY, r.rest());
+                text_or_bytes(r);
                 Ok(())
             }
         }
@@ -236,6 +240,42 @@ pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> MessageSumma
         Err(Cut::Reported)
     });
     MessageSummary::UNKNOWN
+}
+
+/// A message of the game in words: the command, the text after it, and what is no text, such as a player's Steam ticket.
+/// Blanks and zeros at the end belong to the last of them.
+#[cold]
+fn in_words<S: Sink>(r: &mut Reader<'_, S>, command: &'static [u8]) -> Result<(), Cut> {
+    let at = Span::new(r.at(), r.at() + command.len());
+    let after = r.peek().get(command.len()..).unwrap_or_default();
+    let is_all = after.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace());
+    r.text_in(&f::COMMAND, if is_all { r.rest() } else { command.len() }, at);
+    rules::game_message(command, at, r.sink);
+    r.sink.begins(&m::UNKNOWN);
+    text(r, words::text_length(r.peek()));
+    if !r.is_empty() {
+        r.bytes(&f::BODY, r.rest());
+    }
+    Ok(())
+}
+
+/// The next bytes as text, without the blanks around it.
+fn text<S: Sink>(r: &mut Reader<'_, S>, length: usize) {
+    let Some(text) = r.peek().get(..length).filter(|text| !text.is_empty()) else { return };
+    let start = r.at() + (length - text.trim_ascii_start().len());
+    let end = start + text.trim_ascii().len();
+    let zeros = r.peek().get(length..).filter(|rest| is_zero(rest)).map_or(0, <[u8]>::len);
+    r.text_in(&f::TEXT, length + zeros, Span::new(start, end));
+}
+
+/// What follows a message byte that the specification does not name.
+#[cold]
+fn text_or_bytes<S: Sink>(r: &mut Reader<'_, S>) {
+    if words::is_text(r.peek()) {
+        text(r, words::text_length(r.peek()));
+    } else {
+        r.bytes(&f::BODY, r.rest());
+    }
 }
 
 /// A2A_PING, response format.

@@ -1,7 +1,7 @@
 //! The format of all packets and fields.
 
 use crate::a2s::layout::PACKET_SIZE;
-use crate::kit::{Evidence, Mark, Read, Rule, Sink, Span};
+use crate::kit::{Evidence, Mark, Quoted, Read, Rule, Sink, Span};
 use crate::rule;
 
 rule! {
@@ -77,6 +77,13 @@ rule! {
 pub(in crate::a2s) fn known_message<S: Sink>(kind: Read<u8>, named: bool, sink: &mut S) {
     sink.checked(&A2S003, named, kind.at, || {
         format!("the specification has no message 0x{:02X}", kind.value)
+    });
+}
+
+/// A message of the game, by the word that it begins with.
+pub(in crate::a2s) fn game_message<S: Sink>(command: &[u8], at: Span, sink: &mut S) {
+    sink.checked(&A2S003, false, at, || {
+        format!("{} is a message of the game, not of A2S", Quoted(command))
     });
 }
 

@@ -353,7 +353,7 @@ fn other_protocols_are_not_claimed() {
         "FFFFFFFF 21 4C 61 6E", // Steam discovery
         "FFFFFFFF 66 0A 0A00000269870000",
         "FFFFFFFF 73 0A 12345678",
-        "FFFFFFFF 'infostring' 00",
+        "FFFFFFFF 'infoResponse' 0A",
         "FFFFFFFF 'log L 01/01/2020 - 00:00:00: \"x\" say \"y\"' 0A 00",
     ];
     for other in others {
@@ -414,9 +414,14 @@ fn own_messages_are_claimed() {
 #[test]
 fn a_query_in_words_needs_the_port() {
     let to_port = Hint { to_port: true, ..Hint::default() };
-    for (text, expected) in
-        [("'details' 00", Claim::Weak), ("'ping'", Claim::Weak), ("'getchallenge' 00", Claim::No)]
-    {
+    for (text, expected) in [
+        ("'details' 00", Claim::Weak),
+        ("'ping'", Claim::Weak),
+        ("'getchallenge' 00", Claim::Weak),
+        ("'infostring' 00", Claim::Weak),
+        ("'connected'", Claim::No),
+        ("'getinfo xyz'", Claim::No),
+    ] {
         let bytes = bytes(&format!("FFFFFFFF {text}"));
         assert_eq!(A2s::claim(&bytes, to_port), expected, "{text}");
         assert_eq!(A2s::claim(&bytes, Hint::default()), Claim::No, "{text}");

@@ -361,8 +361,32 @@ fn other_texts_and_messages_are_shown() {
     assert_eq!(heard.codes(), ["(A2S003)"]);
     let heard = info("FFFFFFFF 39 'redirected'");
     assert_eq!((heard.name, heard.codes()), ("unknown", vec!["(A2S003)".into()]));
+    assert_eq!(heard.value("text"), Some("redirected"));
+    let heard = info("FFFFFFFF 39 0102");
+    assert_eq!((heard.value("text"), heard.value("body")), (None, Some("0")));
     let heard = info("00*64");
     assert_eq!((heard.name, heard.codes()), ("unknown", vec!["A2S001".into()]));
+}
+
+#[test]
+fn messages_of_the_game_are_named_by_their_words() {
+    for (written, command, text, body) in [
+        ("'getchallenge steam' 0A", "getchallenge", Some("steam"), None),
+        ("'qconnect0x01B4D3E5' 00*9", "qconnect", Some("0x01B4D3E5"), None),
+        ("'connect 48 1 x' 0A 01FF02", "connect", Some("48 1 x"), Some("0")),
+        ("'rcon 7 status' 00", "rcon", Some("7 status"), None),
+        ("'infostring ' 00", "infostring", None, None),
+        ("'details'", "details", None, None),
+    ] {
+        let mut lab = Lab::new();
+        lab.c(0.0, &bytes(&format!("FFFFFFFF {written}")));
+        let heard = &lab.sink.heard[0];
+        let shown = ["command", "text", "body"].map(|field| heard.value(field));
+        assert_eq!((heard.name, shown), ("unknown", [Some(command), text, body]), "{written}");
+        assert_eq!(heard.codes(), ["(A2S003)"], "{written}");
+        let expected = format!("\"{command}\" is a message of the game, not of A2S");
+        assert_eq!(heard.findings[0].detail, expected);
+    }
 }
 
 #[test]
