@@ -27,14 +27,23 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
 /// A text that is not UTF-8, if it may be Windows-1252, and what people are told of that. Latin-1 is the same without the
 /// bytes 80-9F.
 pub fn guessed(text: &[u8]) -> Option<(String, &'static str)> {
-    // The end of a truncated text may be the beginning of a character.
-    let is_cut = |error: std::str::Utf8Error| error.error_len().is_none();
+    let is_cut = |error| is_cut(text, error);
     if std::str::from_utf8(text).map_or_else(is_cut, |_| true) {
         return None;
     }
     let read = text.iter().map(|&byte| windows_1252(byte)).collect::<Option<_>>()?;
     let is_latin_1 = !text.iter().any(|byte| WINDOWS_ONLY.contains(byte));
     Some((read, if is_latin_1 { " (Latin-1)" } else { " (Windows-1252)" }))
+}
+
+/// Whether a text ends with the beginning of a character, since it was truncated. A single small letter of Latin-1 after
+/// ASCII is no such beginning: what is written in UTF-8 beyond ASCII has more of it, and capital letters begin those of Europe.
+fn is_cut(text: &[u8], error: std::str::Utf8Error) -> bool {
+    let is_letter = |text: &[u8]| match text.split_last() {
+        Some((0xDF..=0xEF | 0xF1..=0xFF, before)) => before.is_ascii(),
+        _ => false,
+    };
+    error.error_len().is_none() && !is_letter(text)
 }
 
 /// The bytes that are control characters in Latin-1, and others in Windows-1252.
@@ -253,6 +262,7 @@ mod tests {
         let quoted = decoded(b"J\xFCrgens \x93Server\x94 \x80");
         assert_eq!(quoted, "J\u{FC}rgens \u{201C}Server\u{201D} \u{20AC} (Windows-1252)");
         assert_eq!(decoded(b"Caf\xE9 de Paris"), "Caf\u{E9} de Paris (Latin-1)");
+        assert_eq!(decoded(b"Caf\xE9"), "Caf\u{E9} (Latin-1)");
         assert_eq!(decoded("Caf\u{E9}".as_bytes()), "Caf\u{E9}");
         assert_eq!(decoded(b"\x81\xE9x"), "\u{FFFD}\u{FFFD}x");
         assert_eq!(decoded(b"Caf\xC3"), "Caf\u{FFFD}", "a truncated character");
