@@ -145,14 +145,20 @@ pub fn line(found: &ReportedFinding, stamp: &mut TimeFormatter, paint: Paint, ou
     );
 }
 
-/// One row: the bytes in question in brackets, with some context.
-fn hex(excerpt: &Excerpt, indent: &str, paint: Paint, out: &mut String) {
-    if excerpt.bytes.is_empty() {
-        return;
-    }
-    put(out, format_args!("{indent}{:#06x} ", excerpt.start));
+/// The bytes in question in brackets, with some context: one row, or on a terminal as many as it takes.
+fn hex(excerpt: &Excerpt, indent: &str, style: TextStyle, out: &mut String) {
+    const WIDTH_OF_OFFSET: usize = 7;
+    let TextStyle { terminal, paint } = style;
+    let before = indent.len() + WIDTH_OF_OFFSET;
+    // The last byte may have a bracket after it.
+    let fit = |terminal: usize| (terminal.saturating_sub(before + 1) / 3).max(8);
+    let most = terminal.map_or(usize::MAX, fit);
     let marked = &excerpt.marked;
     for (at, byte) in excerpt.bytes.iter().enumerate() {
+        if at % most == 0 {
+            let end = if at > 0 { "\n" } else { "" };
+            put(out, format_args!("{end}{indent}{:#06x} ", excerpt.start + at));
+        }
         let open = if at == marked.start && !marked.is_empty() { "[" } else { " " };
         let before = if at == marked.end && !marked.is_empty() { "]" } else { open };
         let byte = format!("{byte:02x}");
@@ -165,7 +171,9 @@ fn hex(excerpt: &Excerpt, indent: &str, paint: Paint, out: &mut String) {
     if marked.end == excerpt.bytes.len() && !marked.is_empty() {
         out.push(']');
     }
-    out.push('\n');
+    if !excerpt.bytes.is_empty() {
+        out.push('\n');
+    }
 }
 
 fn table(outcome: &Outcome, style: &Style, out: &mut String) {

@@ -138,7 +138,7 @@ impl<'o> FindingGroup<'o> {
         let text = hanging(text, indent + 2, style.text.terminal);
         put(out, format_args!("{:indent$}{text}\n", ""));
         if let Some(excerpt) = found.excerpt.as_ref().filter(|_| self.severity > Severity::Note) {
-            hex(excerpt, before, style.text.paint, out);
+            hex(excerpt, before, style.text, out);
         }
     }
 }
