@@ -139,9 +139,12 @@ impl Loads {
         let [rate, seconds] = self.rate_of_flood(&mut load.rate).filter(|_| load.is_one_way())?;
         let kinds =
             load.kinds.iter().map(|(name, count)| counted(*count as usize, &plural(name.0)));
-        let (sources, kinds) = (load.sources.count(), Vec::from_iter(kinds).join(", "));
-        let sent =
-            sends.map(|sends| format!("; {sends} {}", counted(load.sent as usize, "packet")));
+        let packets = load.kinds.iter().map(|(_, count)| count).sum();
+        let (sources, kinds) = (load.sources.count(packets), Vec::from_iter(kinds).join(", "));
+        let sent = sends.map(|sends| {
+            let sent = counted(load.sent as usize, "packet");
+            format!("; {sends} {sent} beside answers to queries and those to players")
+        });
         let sent = sent.unwrap_or_default();
         let detail = format!(
             "up to {rate} packets a second over {seconds} s to {target}, from {sources}: {kinds}{sent}"

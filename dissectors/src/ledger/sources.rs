@@ -154,14 +154,14 @@ impl SourceSample {
         (kept as u64).saturating_mul(1 << self.level.min(31))
     }
 
-    /// The number of sources, as text.
-    pub(super) fn count(&self) -> String {
+    /// The number of sources, as text. `packets`: how many these sent; each sent at least one.
+    pub(super) fn count(&self, packets: u64) -> String {
         let about = match self.level {
             _ if self.is_cut => "more than ",
             0 => "",
             _ => "about ",
         };
-        let count = self.estimate(self.len());
+        let count = self.estimate(self.len()).min(packets.max(1));
         format!("{about}{count} {}", if count == 1 { "source" } else { "sources" })
     }
 
@@ -229,15 +229,16 @@ mod tests {
 
     #[test]
     fn few_sources_are_counted_and_many_estimated() {
-        assert_eq!(all(1).count(), "1 source");
-        assert_eq!(all(512).count(), "512 sources");
+        assert_eq!(all(1).count(9), "1 source");
+        assert_eq!(all(512).count(9_000), "512 sources");
         for count in [5000, 100_000, 1_000_000] {
             let sources = all(count);
             let estimate = sources.estimate(sources.len());
             assert!(
                 sources.len() <= MOST && estimate.abs_diff(count.into()) < u64::from(count) / 5
             );
-            assert!(sources.count().starts_with("about "));
+            assert!(sources.count(u64::MAX).starts_with("about "));
+            assert_eq!(sources.count(1_000), "about 1000 sources", "not more than packets");
         }
     }
 
