@@ -152,7 +152,13 @@ impl Consumer for AbuseConsumer<'_> {
     fn no_traffic(&self, read: &Totals) -> Option<String> {
         // With a filter, only what it selects was counted.
         let is_all = self.args.input.wanted.is_all();
-        if self.has_traffic || !is_all && read.packets > 0 { None } else { read.no_traffic() }
+        // What TCP carries is looked at elsewhere, and said in the result.
+        let has_tcp = read.foreign.packets(Transport::Tcp) > 0;
+        if self.has_traffic || has_tcp || !is_all && read.packets > 0 {
+            None
+        } else {
+            read.no_traffic()
+        }
     }
 
     fn interval(&self) -> Option<Duration> {

@@ -74,6 +74,7 @@ impl AbuseReport<'_> {
             one_way_client,
             unknown,
         } = self.seen;
+        let over = if self.tcp > 0 { " over UDP" } else { "" };
         let share = percent(packets as f64 / self.packets.max(1) as f64);
         let read = grouped(packets);
         let all = counted(self.packets, "packet");
@@ -121,7 +122,10 @@ impl AbuseReport<'_> {
         });
         let tcp = match self.tcp {
             0 => String::new(),
-            tcp => format!("; {} of TCP are not measured", counted(tcp, "packet")),
+            tcp => format!(
+                "; {} of TCP are not measured, only read for registrations of servers",
+                counted(tcp, "packet")
+            ),
         };
         let unfinished = match self.unfinished {
             0 => String::new(),
@@ -133,7 +137,7 @@ impl AbuseReport<'_> {
             }
         };
         format!(
-            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{innocent}{one_way}{client}{unknown}{tcp}{unfinished}"
+            "no attack: {read} of {all} ({share}) are of game servers or masters{over}{highest}{innocent}{one_way}{client}{unknown}{tcp}{unfinished}"
         )
     }
 

@@ -378,7 +378,16 @@ fn a_capture_that_begins_late_has_no_victim() {
 #[test]
 fn what_goes_over_tcp_is_said_not_to_be_measured() {
     let said = gamewire(["abuse", "--no-config", "samples/acr-master.pcap"]).out;
-    assert!(said.contains(" of TCP are not measured"), "{said}");
+    assert!(said.contains(" over UDP;") && said.contains(" of TCP are not measured"), "{said}");
+    // Registrations are looked at, to know the ports of servers.
+    let register = r"0.00 s > m  tcp 'GET /r?v=1 HTTP/1.0\r\n\r\n'
+0.02 m > s  tcp 'HTTP/1.0 200 OK\r\n\r\nregistered' fin
+0.03 s > m  tcp fin
+end 9";
+    let (_project, file) = Project::of_script(register, &Setting::udp(80));
+    let run = gamewire(["abuse", "--no-config", &file]);
+    assert!(run.out.contains("only read for registrations of servers"), "{}", run.out);
+    assert!(!run.err.contains("none of a supported protocol"), "{}", run.err);
     let said = gamewire(["abuse", "--no-config", "samples/a2s-info-players-rules.pcap"]).out;
     assert!(said.starts_with("no attack") && !said.contains("TCP"), "{said}");
 }
