@@ -5,7 +5,7 @@ use super::decode;
 use super::kinds::RequestKind;
 use super::layout::{SINGLE, SPLIT};
 use super::state::{Conversation, Known};
-use super::{A2s, claim, exchange, parts, rules};
+use super::{A2s, claim, exchange, parts, rules, words};
 use crate::kit::{Context, Payload, Sink};
 
 /// One datagram of the flow.
@@ -70,11 +70,16 @@ pub(super) fn again<S: Sink>(cx: &Context<'_, A2s>, payload: &Payload<'_>, sink:
 }
 
 /// Whether a datagram travels toward a server. On a flow without a request, other flows tell the
-/// direction of packets that only attackers send.
+/// direction of packets that only attackers send, and its words that of a game's message.
 fn is_toward_server(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let suspicious = payload.bytes.len() <= SINGLE.len() || payload.bytes.starts_with(&SPLIT);
+    let is_of_client = || {
+        let message = payload.bytes.strip_prefix(&SINGLE);
+        message.is_some_and(|message| words::command_of_client(message).is_some())
+    };
     cx.conversation.is_toward_server(payload)
-        || suspicious && cx.conversation.is_guessed() && cx.shared.is_served(payload)
+        || cx.conversation.is_guessed()
+            && (suspicious && cx.shared.is_served(payload) || is_of_client())
 }
 
 /// Whether a datagram is a single packet, also with a damaged header, or the beginning of one
