@@ -59,6 +59,7 @@ impl Diagnosis {
         let position = position.unwrap_or(CapturePosition::Unknown);
         let is_lossy = self.is_lossy(read);
         let broadcasts = std::mem::take(&mut self.broadcasts);
+        let near = read.pairs.named(|end| servers.iter().any(|server| server.has(end)));
         Diagnoses {
             servers,
             clients: if self.of_probe { Vec::new() } else { clients },
@@ -70,7 +71,7 @@ impl Diagnosis {
             has_lists,
             attacks,
             omitted,
-            near: read.pairs.named(),
+            near,
             of_probe: self.of_probe,
             left_out,
             cut,

@@ -152,7 +152,7 @@ pub struct DiagnosedServer {
 
 impl DiagnosedServer {
     /// Whether an address is one of its own.
-    fn has(&self, address: &SocketAddr) -> bool {
+    pub(super) fn has(&self, address: &SocketAddr) -> bool {
         self.server == *address || self.addresses.iter().any(|(own, _)| own == address)
     }
 }

@@ -166,3 +166,39 @@ fn messages_of_a_game_are_shown_in_its_words() {
     let follow = gamewire(["follow", "2", &file]).out;
     assert!(follow.contains("0x01B4D3E5"), "{follow}");
 }
+
+#[test]
+fn game_traffic_of_a_known_server_is_of_no_other_game() {
+    // A player's packets are numbered from any number on: 0x79 and 0x80 are those of Unreal 2's queries.
+    let played: String = (0..4)
+        .map(|n| {
+            format!(
+                "{n}.1 c:27005 > s  79000000 0{n}000000 'x'*40\n{n}.2 s > c:27005  80000000 0{n}000000 'y'*90\n"
+            )
+        })
+        .collect();
+    let info = "FFFFFFFF 54 'Source Engine Query' 00";
+    let answer =
+        "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let script = format!("0.0 c > s  {info}\n0.02 s > c  {answer}\n{played}end 9");
+    let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+    for command in ["summary", "diagnose"] {
+        let shown = gamewire([command, &file]).out;
+        assert!(!shown.contains("Unreal"), "{command}: {shown}");
+    }
+    // Its own queries still are.
+    let query = "0.0 c > s  79000000 00\n0.02 s > c  80000000 00 'x'*20\nend 9";
+    let (_project, file) = Project::of_script(query, &Setting::udp(7778));
+    let shown = gamewire(["diagnose", &file]).out;
+    assert!(shown.contains("Unreal 2"), "{shown}");
+}
+
+#[test]
+fn a_message_in_words_is_of_a_client_whatever_its_port() {
+    // The ports of both ends are usual ones of servers.
+    let script = "0.0 c:27016 > s  FFFFFFFF 'getchallenge steam' 0A\nend 9";
+    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+    let check = gamewire(["check", "--no-config", "--format", "json", &file]).out;
+    let report: Value = serde_json::from_str(&check).unwrap();
+    assert_eq!(report["findings"][0]["who"], "client", "{check}");
+}

@@ -82,9 +82,11 @@ impl PairTraffic {
         reversed
     }
 
-    /// The name of the protocol, if it is a known one that is not decoded.
-    pub fn protocol(&self) -> Option<&'static str> {
-        self.sibling.and_then(siblings::name)
+    /// The name of the protocol, if it is a known one that is not decoded. `is_served`: one end is a server of a supported
+    /// protocol.
+    pub fn protocol(&self, is_served: bool) -> Option<&'static str> {
+        let shown = self.sibling.filter(|it| !(is_served && siblings::is_weak(*it)));
+        shown.and_then(siblings::name)
     }
 }
 
@@ -185,11 +187,13 @@ impl OtherPairs {
         })
     }
 
-    /// The packets of near protocols by port, most packets first.
-    pub fn named(&self) -> Vec<NamedTraffic> {
+    /// The packets of near protocols by port, most packets first. `is_server`: whether a server of a supported protocol is
+    /// there.
+    pub fn named(&self, is_server: impl Fn(&SocketAddr) -> bool) -> Vec<NamedTraffic> {
         let mut packets: BTreeMap<(&str, &str, u16), (Transport, u64)> = BTreeMap::new();
         self.pairs.iter().for_each(|([one, other], traffic)| {
-            let Some(protocol) = traffic.protocol() else { return };
+            let is_served = is_server(one) || is_server(other);
+            let Some(protocol) = traffic.protocol(is_served) else { return };
             let (transport, port) = (traffic.transport, one.port().min(other.port()));
             let known = packets.entry((protocol, transport.name(), port)).or_insert((transport, 0));
             known.1 += traffic.packets.iter().sum::<u64>();

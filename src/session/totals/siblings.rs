@@ -15,16 +15,21 @@ struct Sibling {
     contains: &'static [u8],
     /// The port of one end; 0 for any.
     port: u16,
+    /// The number of bytes of a packet; 0 for any.
+    length: usize,
+    /// Packets of games begin so, too, with numbers that count up: at a server of a supported protocol, it shows nothing.
+    is_weak: bool,
 }
 
 /// A protocol over UDP that begins with these bytes.
 const fn udp(name: &'static str, begins: &'static [u8]) -> Sibling {
-    Sibling { name, transport: Transport::Udp, begins: (0, begins), contains: b"", port: 0 }
+    let (transport, begins) = (Transport::Udp, (0, begins));
+    Sibling { name, transport, begins, contains: b"", port: 0, length: 0, is_weak: false }
 }
 
 /// The same over TCP, at this port.
 const fn tcp(name: &'static str, begins: (usize, &'static [u8]), port: u16) -> Sibling {
-    Sibling { name, transport: Transport::Tcp, begins, contains: b"", port }
+    Sibling { transport: Transport::Tcp, begins, port, ..udp(name, b"") }
 }
 
 /// The bytes that identify RakNet's offline messages.
@@ -50,9 +55,13 @@ static SIBLINGS: &[Sibling] = &[
     // Quake II.
     udp("Quake 2", b"\xFF\xFF\xFF\xFFstatus\n"),
     udp("Quake 2", b"\xFF\xFF\xFF\xFFprint\n"),
-    // Unreal Tournament 2003 and 2004.
-    udp("Unreal 2", b"\x79\0\0\0"),
-    udp("Unreal 2", b"\x80\0\0\0"),
+    // Unreal Tournament 2003 and 2004: the number of the query ends its request, and begins its response.
+    Sibling { length: 5, is_weak: true, ..udp("Unreal 2", b"\x79\0\0\0\0") },
+    Sibling { length: 5, is_weak: true, ..udp("Unreal 2", b"\x79\0\0\0\x01") },
+    Sibling { length: 5, is_weak: true, ..udp("Unreal 2", b"\x79\0\0\0\x02") },
+    Sibling { is_weak: true, ..udp("Unreal 2", b"\x80\0\0\0\0") },
+    Sibling { is_weak: true, ..udp("Unreal 2", b"\x80\0\0\0\x01") },
+    Sibling { is_weak: true, ..udp("Unreal 2", b"\x80\0\0\0\x02") },
     // Minecraft: the list ping of old clients, and Bedrock's over RakNet.
     tcp("Minecraft list ping", (0, b"\xFE\x01"), 25565),
     Sibling { contains: RAKNET, ..udp("RakNet ping", b"\x01") },
@@ -88,6 +97,7 @@ pub(in crate::session) fn number(
         it.transport == transport
             && bytes.get(offset..).is_some_and(|rest| rest.starts_with(begins))
             && (it.port == 0 || ports.contains(&it.port))
+            && (it.length == 0 || bytes.len() == it.length)
             && (it.contains.is_empty() || memchr::memmem::find(bytes, it.contains).is_some())
     };
     SIBLINGS.iter().position(fits).and_then(|at| u8::try_from(at).ok())
@@ -96,6 +106,11 @@ pub(in crate::session) fn number(
 /// The ports of those over TCP.
 pub(in crate::session) fn tcp_ports() -> impl Iterator<Item = u16> {
     SIBLINGS.iter().filter(|it| it.transport == Transport::Tcp).map(|it| it.port)
+}
+
+/// Whether games send packets that begin like those of the protocol with this number.
+pub(in crate::session) fn is_weak(number: u8) -> bool {
+    SIBLINGS.get(usize::from(number)).is_some_and(|it| it.is_weak)
 }
 
 /// The name of the protocol with this number.
@@ -123,6 +138,8 @@ mod tests {
         assert_eq!(udp(19132, &[b"\x01\0\0\0\0\0\0\0\0", RAKNET].concat()), Some("RakNet ping"));
         assert_eq!(udp(64738, &[0; 12]), Some("Mumble ping"));
         assert_eq!(udp(5000, &[0; 12]), None);
+        assert_eq!(udp(7778, b"\x79\0\0\0\0"), Some("Unreal 2"));
+        assert_eq!(udp(27015, b"\x79\0\0\0\x12\0\0\0snapshot"), None, "a packet's number");
         let tcp = |bytes: &[u8]| number(Transport::Tcp, [25565, 50_000], bytes).and_then(name);
         assert_eq!((tcp(b"\xFE\x01\xFA"), tcp(b"EYE1")), (Some("Minecraft list ping"), None));
         let http = |bytes: &[u8]| number(Transport::Tcp, [80, 50_000], bytes).and_then(name);
