@@ -54,10 +54,11 @@ impl Conformance {
         let (asked, answered) = (outcome.requests.asked, outcome.requests.answered);
         if asked > 0 {
             let (some, all) = (grouped(answered), counted(asked, "request"));
-            let which = if answered == asked {
-                "All requests were answered".to_owned()
-            } else {
-                format!("{some} of {all} were answered")
+            let which = match (answered, asked) {
+                (0, 1) => "The only request was not answered".to_owned(),
+                _ if answered == asked => "All requests were answered".to_owned(),
+                (1, _) => format!("{some} of {all} was answered"),
+                _ => format!("{some} of {all} were answered"),
             };
             sentences.push(format!("{which}."));
         }

@@ -478,8 +478,7 @@ fn parts_of_one_response_may_come_from_two_addresses() {
                   asked was 10.0.0.2:27015"];
     assert_eq!(rules(&format!("0.05 {first}\n0.06 {second}"), "split-apart"), moved);
     assert_eq!(rules(&format!("0.05 {second}\n0.06 {first}"), "split-apart-swapped"), moved);
-    let alone =
-        ["A2S043 10.0.0.2:27015: 1 of 2 packets arrived; the first that is missing is number 1"];
+    let alone = ["A2S043 10.0.0.2:27015: 1 of 2 packets arrived; the first missing one is the 2nd"];
     assert_eq!(rules(&format!("0.05 {first}"), "split-alone"), alone);
 }
 

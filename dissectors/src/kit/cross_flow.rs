@@ -202,11 +202,21 @@ pub struct PartsFound {
 impl std::fmt::Display for PartsFound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let PartsFound { found, total, missing, .. } = self;
-        write!(
-            f,
-            "{found} of {total} packets arrived; the first that is missing is number {missing}"
-        )
+        let nth = ordinal(u64::from(*missing) + 1);
+        write!(f, "{found} of {total} packets arrived; the first missing one is the {nth}")
     }
+}
+
+/// 1st, 2nd, 3rd, 4th, 11th.
+fn ordinal(n: u64) -> String {
+    let ending = match (n % 100, n % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
 }
 
 /// The rules about which host responds.

@@ -166,7 +166,7 @@ pub(super) fn challenge_rounds<S: Sink>(
     if asked.what.status == ChallengeStatus::Issued {
         sink.checked(&A2S027, rounds <= MOST_ROUNDS, at, || {
             format!(
-                "a valid challenge is answered by another, more than {MOST_ROUNDS} times in a row"
+                "each valid challenge that comes back is answered by a new one, more than {MOST_ROUNDS} in a row"
             )
         });
     }

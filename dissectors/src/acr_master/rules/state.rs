@@ -191,5 +191,14 @@ pub(in crate::acr_master) fn request_ignored<S: Sink>(
     mark: &Mark,
     sink: &mut S,
 ) {
-    sink.recalled(&ACR035, false, evidence, mark, || format!("{endpoint} was not answered"));
+    sink.recalled(&ACR035, false, evidence, mark, || {
+        let what = match endpoint.rsplit('/').next() {
+            Some("c") => "the request for the list",
+            Some("r") => "the registration",
+            Some("a") => "the check of a player",
+            Some("v") => "the verification of a player",
+            _ => "the request",
+        };
+        format!("{what} ({endpoint}) was not answered")
+    });
 }

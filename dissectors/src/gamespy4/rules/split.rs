@@ -146,7 +146,9 @@ pub(in crate::gamespy4) fn unfinished<S: Sink>(
         sink.recalled(&GS4021, false, evidence, mark, || match last {
             Some(last) => format!("packet {missing} of 0 to {last} is missing"),
             None if has_gap => format!("packet {missing} is missing, packet {highest} is there"),
-            None => format!("no packet comes after packet {highest}, which is not the last one"),
+            None => format!(
+                "the last packet is missing: number {highest}, from 0, is not marked as the last"
+            ),
         });
     } else {
         let evidence = Evidence { lost: evidence.lost || is_ended.is_none(), ..evidence };
