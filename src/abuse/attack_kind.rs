@@ -85,7 +85,7 @@ pub(super) fn of_services(kind: AttackKind, target: &Target) -> Vec<(u16, u64)> 
     }
 }
 
-/// Several of a kind of message.
+/// Several of a kind of message, within a sentence.
 pub fn plural(kind: &str) -> String {
     let several = |kind: &str| match kind.strip_suffix("ry") {
         Some(stem) => format!("{stem}ries"),
@@ -94,7 +94,18 @@ pub fn plural(kind: &str) -> String {
     // What follows says of what, and for what.
     let ends = [" of ", " for ", " to "].into_iter().filter_map(|word| kind.find(word));
     let (kind, what) = kind.split_at(ends.min().unwrap_or(kind.len()));
-    several(kind) + what
+    in_a_sentence(&several(kind)) + what
+}
+
+/// A name of the specification within a sentence: `Joins` are joins, but `A2S_INFO requests` stay so.
+fn in_a_sentence(name: &str) -> String {
+    let mut letters = name.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            format!("{}{second}{}", first.to_lowercase(), letters.as_str())
+        }
+        _ => name.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -106,8 +117,9 @@ mod tests {
         for (one, several) in [
             ("A2S_INFO request", "A2S_INFO requests"),
             ("packet of other content", "packets of other content"),
-            ("Query for a list of servers", "Queries for a list of servers"),
-            ("Answer to a query", "Answers to a query"),
+            ("Query for a list of servers", "queries for a list of servers"),
+            ("Answer to a query", "answers to a query"),
+            ("Join", "joins"),
         ] {
             assert_eq!(plural(one), several);
         }

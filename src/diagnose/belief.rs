@@ -5,6 +5,7 @@ use std::fmt::Display;
 use dissectors::kit::{Item, causes};
 
 use super::fact::{Failure, NO_ACCIDENT};
+use super::kind_words::requests;
 use super::server::Server;
 
 /// Whether what it says can be read, and believed.
@@ -68,7 +69,11 @@ fn two_hosts(server: &Server) -> Option<Failure> {
     });
     let (one, first) = kinds.next()?;
     let (other, second) = kinds.find(|(_, hops)| *hops != first)?;
-    let values: [(_, &dyn Display); 4] =
-        [("one", &one), ("other", &other), ("first", &first), ("second", &second)];
+    let values: [(_, &dyn Display); 4] = [
+        ("one", &requests(one)),
+        ("other", &requests(other)),
+        ("first", &first),
+        ("second", &second),
+    ];
     Some(Failure::with(&causes::answers::TWO_HOSTS, 0, &values))
 }

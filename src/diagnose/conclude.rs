@@ -7,12 +7,13 @@ use dissectors::kit::{CauseKind, Item, Map, Symptom, Verdict as Ruled, causes, i
 use dissectors::net_rules::NET014;
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
+use super::kind_words::requests;
 use super::server::{Kind, Server};
 use super::signs::{FindingSign, symptom};
 use super::{CapturePosition, Diagnosis, ServerPacketKind, belief, path};
 use crate::check::{Checker, Selection};
 use crate::session::Totals;
-use crate::text::grouped;
+use crate::text::{counted, grouped};
 
 impl Diagnosis {
     /// Results that only all flows together show.
@@ -167,7 +168,7 @@ fn elsewhere(address: SocketAddr, server: &mut Server, may_be_others: bool) {
         server.fact_mut(Item::FromAsked).doubt(frames, Failure::with(cause, 0, &values));
         return;
     }
-    let (count, all) = (grouped(count), grouped(all));
+    let (count, all) = (grouped(count), counted(all, "response"));
     let values: [(_, &dyn Display); 3] =
         [("elsewhere", &count), ("responses", &all), ("from", &from)];
     // A request to the host that responds may be missing from the capture.
@@ -209,8 +210,8 @@ fn only_info(server: &mut Server) {
     let is_elsewhere = !server.elsewhere.is_empty();
     let failure = match silent.filter(|_| only_info && !is_elsewhere) {
         Some(kind) => fails(kind).map(|it| {
-            let only_info =
-                Failure::with(&causes::ONLY_INFO_ANSWERED, it.frame, &[("kind", &kind.name)]);
+            let values: [(_, &dyn Display); 1] = [("kind", &requests(kind.name))];
+            let only_info = Failure::with(&causes::ONLY_INFO_ANSWERED, it.frame, &values);
             let is_silence = it.cause == &causes::QUERIES_UNANSWERED
                 || is_accepted && it.cause == &causes::CHALLENGED_REQUEST_UNANSWERED;
             Failure { cause: if is_silence { only_info.cause } else { it.cause }, ..only_info }
@@ -230,8 +231,10 @@ fn of_one_kind(server: &mut Server, item: Item, least: u64) {
     let Some((name, fact)) = kinds.find(|(_, fact)| never(fact)) else { return };
     if server.fact(item).failure(true).is_none() {
         let failures = fact.failures().iter().cloned();
-        let failures = failures
-            .map(|it| Failure { text: format!("{}, in each response to {name}", it.text), ..it });
+        let failures = failures.map(|it| Failure {
+            text: format!("{}, in each response to {}", it.text, requests(name)),
+            ..it
+        });
         server.fact_mut(item).fails_by(failures.collect());
     }
 }

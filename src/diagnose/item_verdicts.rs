@@ -6,6 +6,7 @@ use dissectors::kit::{Item, Values, causes};
 
 use super::CapturePosition;
 use super::fact::{Fact, NO_ACCIDENT};
+use super::kind_words::requests;
 use super::registration::{Registration, is_of_registration};
 use super::server::{CLIENTS, Server};
 use super::verdict::{BUT, ItemVerdict, Verdict, is_suspicion};
@@ -234,7 +235,7 @@ impl ServerState<'_> {
             Item::Answered => {
                 let kinds = server.kinds.iter();
                 let silent = kinds.filter(|kind| kind.answered.good == 0 && kind.answered.run > 0);
-                let silent: Vec<_> = silent.map(|kind| kind.name).collect();
+                let silent: Vec<_> = silent.map(|kind| requests(kind.name)).collect();
                 let ExchangeCounts { asked, answered } = server.exchanges;
                 let missing = server.exchanges.missing();
                 let odd = server.odd.iter().map(|odd| odd.times).sum::<u64>().min(missing);

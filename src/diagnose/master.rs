@@ -478,7 +478,8 @@ impl Master {
         let speaks = self.spoke > 0;
         let is_asked = self.is_probed || !self.clients.is_empty();
         let why = |times: u64, frame| {
-            let values: [(_, &dyn Display); 1] = [("times", &times)];
+            let connections = counted(times, "connection");
+            let values: [(_, &dyn Display); 1] = [("connections", &connections)];
             Failure::with(&causes::masters::NEVER_SPEAKS, frame, &values)
         };
         let asked = self.clients.len().max(1) as u64;

@@ -21,6 +21,7 @@ mod hosts;
 mod identifications;
 mod item_verdicts;
 mod joining;
+mod kind_words;
 mod latest_queries;
 mod list_client;
 mod listing;
@@ -86,7 +87,7 @@ pub use hosts::Broadcast;
 pub use position::CapturePosition;
 pub use signs::concerns;
 pub use verdict::{
-    DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Outcome, Verdict,
+    DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Outcome, Situation, Verdict,
 };
 
 /// Bytes of memory per server.

@@ -11,7 +11,7 @@ use super::item_verdicts::ServerState;
 use super::registration::{Registration, is_of_registration};
 use super::server::Server;
 use super::verdict::{
-    DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Verdict, outcome_with_master,
+    DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Situation, Verdict, outcome_with_master,
 };
 use super::{CapturePosition, Diagnosis};
 use crate::abuse::{Attack, AttackKind, Omitted, plural};
@@ -213,6 +213,8 @@ impl Diagnosis {
         let mut items: Vec<_> = with_masters.into_iter().flatten().chain(own).collect();
         // An attack comes before anything else.
         items.sort_by_key(|it| it.item != Item::NotAttacked);
+        let situation = situation(&items, position);
+        items.iter_mut().for_each(|it| it.situation = situation);
         let addresses = server.roles(address);
         DiagnosedServer {
             server: address,
@@ -233,6 +235,16 @@ impl Diagnosis {
     fn shows_registration(&self, server: &Server) -> bool {
         let own = server.query.is_some_and(|id| id.info().diagnosis.items.contains(&Item::Join));
         server.registers.is_some() || own
+    }
+}
+
+/// What decides what to do about what is wrong with a server.
+fn situation(items: &[ItemVerdict], position: CapturePosition) -> Situation {
+    let is_flooded = |it: &ItemVerdict| it.cause == Some(&causes::answers::FLOODED);
+    match position {
+        _ if items.iter().any(is_flooded) => Situation::Flooded,
+        CapturePosition::Server => Situation::AtServer,
+        _ => Situation::Any,
     }
 }
 

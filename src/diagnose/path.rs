@@ -7,6 +7,7 @@ use dissectors::kit::{Item, causes};
 
 use super::CapturePosition;
 use super::fact::{Failure, NO_ACCIDENT};
+use super::kind_words::requests;
 use super::server::{Kind, Server};
 use super::sizes::Sizes;
 use crate::text::{counted, grouped};
@@ -54,7 +55,7 @@ fn missing(server: &Server, position: CapturePosition) -> Option<(Vec<u64>, Fail
     }
     let (largest, times) = (grouped(largest), counted(missing.answered.run, "time"));
     let values: [(_, &dyn Display); 3] =
-        [("kind", &missing.name), ("largest", &largest), ("times", &times)];
+        [("kind", &requests(missing.name)), ("largest", &largest), ("times", &times)];
     Some((missing.answered.failed(), Failure::with(&causes::LARGE_MISSING, 0, &values)))
 }
 
@@ -82,7 +83,7 @@ fn asked_again(
     let values: [(_, &dyn Display); 4] = [
         ("again", &again),
         ("responses", &responses),
-        ("kind", &kind.name),
+        ("kind", &requests(kind.name)),
         ("seconds", &(within / 1_000_000_000)),
     ];
     Some((frames.clone(), Failure::with(&causes::LARGE_ASKED_AGAIN, 0, &values)))

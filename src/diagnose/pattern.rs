@@ -21,6 +21,7 @@ use self::share::{End, Share};
 use super::exchange_log::Exchange;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
+use super::kind_words::requests;
 use crate::session::ExchangeCounts;
 use crate::text::{counted, grouped, second_of_day};
 
@@ -357,7 +358,7 @@ impl Pattern {
         if count < least || !divided.is_apart(self.all.missing()) {
             return None;
         }
-        let these = format!("{one} since {}", second_of_day(span[0].0));
+        let these = format!("{} since {}", shown(by, &one), second_of_day(span[0].0));
         let mut candidate = self.of_these(&these, &divided, (by, one.to_string()));
         candidate.failure.span = Some(span);
         Some(candidate)
@@ -386,7 +387,7 @@ impl Pattern {
         let (one, share) = counts.swap_remove(at);
         let others = Vec::from_iter(counts.iter().map(|(_, share)| *share));
         let divided = divide(share, &others)?;
-        Some(self.of_these(&one.to_string(), &divided, (by, one.to_string())))
+        Some(self.of_these(&shown(by, &one), &divided, (by, one.to_string())))
     }
 
     /// Long requests are unanswered.
@@ -423,7 +424,7 @@ impl Pattern {
     /// Some kinds of requests are never answered.
     fn of_some_kinds(&self) -> Option<Candidate> {
         let silent = Vec::from_iter(self.silent_kinds());
-        let kinds = Vec::from_iter(silent.iter().map(|(kind, _)| *kind)).join(" and ");
+        let kinds = Vec::from_iter(silent.iter().map(|(kind, _)| requests(kind))).join(" and ");
         let asked: u64 = silent.iter().map(|(_, share)| share.asked).sum();
         let values: [(_, &dyn Display); 2] = [("asked", &grouped(asked)), ("kind", &kinds)];
         let (first, _) = silent.first()?;
@@ -506,6 +507,11 @@ impl Pattern {
     pub(super) fn frame(&self) -> u64 {
         self.missing.first().copied().unwrap_or_default()
     }
+}
+
+/// What unanswered requests have in common, for people.
+fn shown(by: &str, one: &impl Display) -> String {
+    if by == "kind" { requests(&one.to_string()) } else { one.to_string() }
 }
 
 /// The first of several, and how many more there are.

@@ -58,6 +58,27 @@ impl Outcome {
     }
 }
 
+/// What decides what to do about a cause, beside the cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Situation {
+    /// Nothing else is known.
+    #[default]
+    Any,
+    /// The capture was taken at the server: what it shows is the server's own share.
+    AtServer,
+    /// The server is flooded, which explains that it responds late or seldom.
+    Flooded,
+}
+
+/// The causes that a flood explains.
+const BY_FLOOD: [&Cause; 5] = [
+    &causes::QUERIES_UNANSWERED,
+    &causes::ANSWERED_LATE,
+    &causes::answers::SOMETIMES_UNANSWERED,
+    &causes::answers::SILENT_PERIOD,
+    &causes::answers::RATE_LIMITED,
+];
+
 /// The verdict on one condition of a server.
 #[derive(Clone, Debug)]
 pub struct ItemVerdict {
@@ -85,6 +106,8 @@ pub struct ItemVerdict {
     pub by: Option<(&'static str, String)>,
     /// From when to when, if it was so for a while.
     pub span: Option<[Time; 2]>,
+    /// What decides what to do about it.
+    pub situation: Situation,
 }
 
 /// A client, or a master.
@@ -190,12 +213,32 @@ impl ItemVerdict {
             at_least: false,
             by: None,
             span: None,
+            situation: Situation::Any,
         }
+    }
+
+    /// What to do about a condition that is not met, or unknown.
+    pub fn advice(&self) -> Option<&'static str> {
+        let cause = self.cause?;
+        let remedy = cause.remedy(self.verdict == Verdict::No);
+        Some(match self.situation {
+            Situation::Flooded if BY_FLOOD.contains(&cause) => {
+                "The flood explains that: see what is left of it when the flood is over."
+            }
+            Situation::AtServer if !cause.at_server.is_empty() => cause.at_server,
+            _ => remedy,
+        })
     }
 
     /// Whether the capture has nothing about it.
     pub fn is_absent(&self) -> bool {
         self.cause == Some(&causes::NOT_IN_CAPTURE)
+    }
+
+    /// Whether it may not be met, as messages suggest: what is open is not only what the capture lacks.
+    fn is_suspected(&self) -> bool {
+        let is_of_capture = self.cause.is_none_or(|it| it.kind == CauseKind::Capture);
+        self.is_open() && !is_of_capture
     }
 
     /// Whether the capture has messages about it, but does not decide it.
@@ -295,21 +338,14 @@ impl DiagnosedServer {
 
     /// The conditions that are not met, and those that may not be, as the capture suggests.
     pub fn troubles(&self) -> impl Iterator<Item = &ItemVerdict> {
-        let is_suspected = |it: &ItemVerdict| {
-            let is_of_capture = it.cause.is_some_and(|it| it.kind == CauseKind::Capture);
-            it.cause.is_some_and(is_suspicion) || it.item == Item::Believable && !is_of_capture
-        };
-        let is_trouble =
-            move |it: &&ItemVerdict| it.verdict == Verdict::No || it.is_open() && is_suspected(it);
-        self.decisive_items().filter(is_trouble)
+        self.decisive_items().filter(|it| it.verdict == Verdict::No || it.is_suspected())
     }
 
     /// Whether the advice for a condition is shown.
     pub fn is_advised(&self, item: &ItemVerdict) -> bool {
         let is_decisive = self.decisive().is_some_and(|it| it.item == item.item);
-        let is_suspicion = item.cause.is_some_and(is_suspicion);
         let is_beside = item.verdict == Verdict::Yes && item.cause.is_some();
-        item.verdict == Verdict::No || is_decisive || is_suspicion || is_beside
+        item.verdict == Verdict::No || is_decisive || item.is_suspected() || is_beside
     }
 
     /// The condition for the first line, if any.
@@ -324,7 +360,9 @@ impl DiagnosedServer {
     /// Whether the capture shows anything of its registration, or of a list that should have it.
     fn shows_registration(&self) -> bool {
         let mut known = self.items.iter().filter(|it| !it.is_absent());
-        known.any(|it| is_of_registration(it.item) || it.item == Item::Elsewhere)
+        // One that goes elsewhere, where it cannot be read, is not in the capture.
+        let is_elsewhere = |it: &ItemVerdict| it.item == Item::Elsewhere && !it.is_open();
+        known.any(|it| is_of_registration(it.item) || is_elsewhere(it))
     }
 
     /// The text of the first line.

@@ -6,9 +6,7 @@ use dissectors::kit::{Role, Time};
 use super::abuse::AbuseReport;
 use super::abuse_filters::EMITTED;
 use super::conformance::{Conformance, named};
-use super::diagnose::{
-    NO_SERVER, SERVERS, advice, headline, headline_of, near, tone, tone_of_fault,
-};
+use super::diagnose::{NO_SERVER, SERVERS, headline, headline_of, near, tone, tone_of_fault};
 use super::paint::Tone;
 use super::{TimeFormatter, TimeStyle};
 use crate::abuse::{Attack, Omitted, SeenTraffic};
@@ -195,7 +193,7 @@ impl<'d> Answer<'d> {
         if !item.text.is_empty() {
             lines.push(AnswerLine::of(2, None, &item.text).about(about.clone()));
         }
-        lines.extend(advice(item).map(|todo| AnswerLine::todo(todo).about(about)));
+        lines.extend(item.advice().map(|todo| AnswerLine::todo(todo).about(about)));
     }
 
     /// The only party, if the first line is that about it.

@@ -15,7 +15,7 @@ pub fn markdown(causes: &[&Cause], out: &mut String) {
     }
     out.push_str("\n| cause of a NO | what is wrong | what to do |\n|---|---|---|\n");
     for cause in causes.iter().filter(|cause| !cause.no.is_empty()) {
-        let (says, remedy) = (cell(cause.says), cell(cause.remedy(true)));
+        let (says, remedy) = (cell(cause.says), remedies(cause, true));
         put(out, format_args!("| `{}` | {says} | {remedy} |\n", cause.name));
     }
     out.push_str("\n| cause of a ? | of | why | what to do |\n|---|---|---|---|\n");
@@ -24,13 +24,23 @@ pub fn markdown(causes: &[&Cause], out: &mut String) {
             items if items == Item::ALL => "any".to_owned(),
             items => names(items),
         };
-        let (says, remedy) = (cell(cause.says), cell(cause.remedy(false)));
+        let (says, remedy) = (cell(cause.says), remedies(cause, false));
         put(out, format_args!("| `{}` | {items} | {says} | {remedy} |\n", cause.name));
     }
     out.push_str("\n| cause beside a yes | of | what is seen | what to do |\n|---|---|---|---|\n");
     for cause in causes.iter().filter(|cause| !cause.yes.is_empty()) {
         let (items, says, remedy) = (names(cause.yes), cell(cause.says), cell(cause.remedy(false)));
         put(out, format_args!("| `{}` | {items} | {says} | {remedy} |\n", cause.name));
+    }
+}
+
+/// What to do, wherever the capture was taken.
+fn remedies(cause: &Cause, is_no: bool) -> String {
+    match cause.at_server {
+        "" => cell(cause.remedy(is_no)),
+        at_server => {
+            format!("{} Captured at the server: {}", cell(cause.remedy(is_no)), cell(at_server))
+        }
     }
 }
 

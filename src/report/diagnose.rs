@@ -79,7 +79,7 @@ impl DiagnosisReport<'_> {
             }
             in_a_line(party.outcome(), &headline_of(party), style, out);
             if let Some((text, advice)) =
-                party.first_no().and_then(|it| Some((&it.text, advice(it)?)))
+                party.first_no().and_then(|it| Some((&it.text, it.advice()?)))
             {
                 put(out, format_args!("        {}\n", hanging(&escaped(text), 8, terminal)));
                 put(out, format_args!("        {}\n", hanging(advice, 8, terminal)));
@@ -104,7 +104,7 @@ impl DiagnosisReport<'_> {
         }
         for master in self.probed_masters() {
             let headline = markdown::cell(&headline_of(master)).to_string();
-            markdown_items(&headline, None, master.items.iter().map(|it| (it, advice(it))), out);
+            markdown_items(&headline, None, master.items.iter().map(|it| (it, it.advice())), out);
         }
         if self.diagnoses.servers.is_empty() && self.probed_masters().is_empty() {
             put(out, format_args!("No server: {}.\n", self.why_none()));
@@ -113,9 +113,9 @@ impl DiagnosisReport<'_> {
             if at > 0 {
                 out.push(b'\n');
             }
-            let advised = |item| (item, advice(item).filter(|_| server.is_advised(item)));
             let headline = markdown::cell(&headline(server)).to_string();
-            let items = server.decisive_items().map(advised);
+            let advice = |item: &ItemVerdict| item.advice().filter(|_| server.is_advised(item));
+            let items = server.decisive_items().map(|item| (item, advice(item)));
             markdown_items(&headline, Some(server.position.says()), items, out);
         }
         for server in self.whole() {
@@ -140,8 +140,8 @@ impl DiagnosisReport<'_> {
                 put(out, format_args!("\n| | client or master | |\n|---|---|---|\n"));
             }
             let no = party.first_no();
-            let text =
-                no.map_or(String::new(), |it| format!("{}. {}", it.text, advice(it).unwrap_or("")));
+            let text = no
+                .map_or(String::new(), |it| format!("{}. {}", it.text, it.advice().unwrap_or("")));
             let (headline, text) = (markdown::cell(&headline_of(party)), markdown::cell(&text));
             put(out, format_args!("| {} | {headline} | {text} |\n", party.outcome().name()));
         }
@@ -277,7 +277,7 @@ fn troubles(server: &DiagnosedServer, terminal: Option<usize>, out: &mut Vec<u8>
             format_args!("        {:<3} {}\n", shown(item.verdict), hanging(&line, 12, terminal)),
         );
         // The advice is shown once.
-        let advice = advice(item).filter(|_| server.is_advised(item));
+        let advice = item.advice().filter(|_| server.is_advised(item));
         if let Some(advice) = advice.filter(|advice| advised != Some(*advice)) {
             put(out, format_args!("            {}\n", hanging(advice, 12, terminal)));
             advised = Some(advice);
@@ -304,9 +304,9 @@ fn whole(server: &DiagnosedServer, has_lists: bool, style: TextStyle, out: &mut 
     for line in checklist(server, has_lists) {
         match line {
             ChecklistLine::Absent(group) => {
-                let what = group.does();
-                let line = format!("{:<5}{what:<wide$}  {}", "?", absent(server));
-                paint.paint(Tone::Faint, out, |out| put(out, format_args!("{line}\n")));
+                let columns = (wide, frames_wide);
+                let line = item_line((group.does(), "", absent(server)), columns, terminal);
+                paint.paint(Tone::Faint, out, |out| put(out, format_args!("{:<5}{line}\n", "?")));
             }
             ChecklistLine::Item(item, advice) => {
                 one(item, (wide, frames_wide), style, out);
@@ -333,7 +333,7 @@ fn whole_master(master: &DiagnosedParty, style: TextStyle, out: &mut Vec<u8>) {
     let columns = (wide(|item| item.item.does().len()), wide(|item| frames(item).len()));
     for item in &master.items {
         one(item, columns, style, out);
-        if let Some(advice) = advice(item).filter(|_| item.verdict == Verdict::No) {
+        if let Some(advice) = item.advice().filter(|_| item.verdict == Verdict::No) {
             put(out, format_args!("     {}\n", hanging(advice, 5, terminal)));
         }
     }
@@ -416,7 +416,7 @@ pub(in crate::report) fn checklist(
         }
         for item in items() {
             // The advice is shown once.
-            let advice = advice(item).filter(|_| server.is_advised(item));
+            let advice = item.advice().filter(|_| server.is_advised(item));
             let advice = advice.filter(|advice| advised != Some(*advice));
             advised = advice.or(advised);
             lines.push(ChecklistLine::Item(item, advice));
@@ -425,13 +425,8 @@ pub(in crate::report) fn checklist(
     lines
 }
 
-/// One item. Where the terminal has no room for the text in a column of its own, it goes below the line.
-fn one(
-    item: &ItemVerdict,
-    (wide, frames_wide): (usize, usize),
-    style: TextStyle,
-    out: &mut Vec<u8>,
-) {
+/// One item.
+fn one(item: &ItemVerdict, columns: (usize, usize), style: TextStyle, out: &mut Vec<u8>) {
     let TextStyle { terminal, paint } = style;
     let tone = match item.verdict {
         Verdict::Yes => Tone::Good,
@@ -440,27 +435,32 @@ fn one(
     };
     paint.paint(tone, out, |out| put(out, format_args!("{:<5}", shown(item.verdict))));
     let (label, frames, text) = (item.item.does(), frames(item), escaped(&item.text));
-    let text = shortened(&text, WIDE);
+    let line = item_line((label, &frames, &shortened(&text, WIDE)), columns, terminal);
+    put(out, format_args!("{line}\n"));
+}
+
+/// The line of an item after its verdict. Where the terminal has no room for the text in a column of its own, it goes below
+/// the line.
+fn item_line(
+    (label, frames, text): (&str, &str, &str),
+    (wide, frames_wide): (usize, usize),
+    terminal: Option<usize>,
+) -> String {
     let indent = 5 + wide + 2 + frames_wide + 2;
     let room = terminal.map_or(usize::MAX, |terminal| terminal.saturating_sub(indent));
-    let fits = |indent: usize| terminal.is_none_or(|most| indent + width(&text) <= most);
+    let fits = |indent: usize| terminal.is_none_or(|most| indent + width(text) <= most);
     let line = if fits(indent) || room >= NARROW {
-        let text = hanging(&text, indent, terminal);
+        let text = hanging(text, indent, terminal);
         format!("{label:<wide$}  {frames:<frames_wide$}  {text}")
     } else if frames.is_empty() && fits(5 + wide + 2) {
         format!("{label:<wide$}  {text}")
     } else if text.is_empty() {
         format!("{label:<wide$}  {frames}")
     } else {
-        let text = hanging(&text, BELOW, terminal);
+        let text = hanging(text, BELOW, terminal);
         format!("{label:<wide$}  {frames}\n{:BELOW$}{text}", "")
     };
-    put(out, format_args!("{}\n", line.trim_end()));
-}
-
-/// What to do about a condition that is not met, or unknown.
-pub(in crate::report) fn advice(item: &ItemVerdict) -> Option<&'static str> {
-    item.cause.map(|cause| cause.remedy(item.verdict == Verdict::No))
+    line.trim_end().to_owned()
 }
 
 /// The text of a verdict.

@@ -230,7 +230,7 @@ fn a_challenge_from_elsewhere_is_one_each_time() {
     };
     let script = round(0) + &round(60) + "end 90";
     let said = of_script(&script, &Setting::udp(6500), "10.0.0.2:6500", "seen.from_asked");
-    let text = "2 of 4 responses come from 10.0.1.2:6500";
+    let text = "10.0.1.2:6500 sends 2 of 4 responses";
     assert_eq!(said, ["no", "answers_from_other_address", text]);
 }
 

@@ -524,7 +524,7 @@ fn the_first_line_hides_nothing() {
     let first = shown.lines().next().unwrap();
     assert_eq!(
         first,
-        "10.0.0.2:27015 (a2s, \"A\"): it never answers player_request, but other requests"
+        "10.0.0.2:27015 (a2s, \"A\"): it answers other requests, but never player requests"
     );
     assert!(shown.contains("within 224us"), "{shown}");
 
@@ -608,18 +608,18 @@ fn responses_that_may_be_lost_for_their_size() {
     };
     // At a client, they are missing.
     let missing = polled("");
-    let text = "nothing comes to rules_request, and to others no packet of more than 27 bytes: a larger one may not \
+    let text = "nothing comes to rules requests, and to others no packet of more than 27 bytes: a larger one may not \
                 pass (4 times)";
     let item = whole(&missing);
     is_a_guess(&item, "large_responses_missing", text);
     assert_eq!(item["frames"], serde_json::json!([9, 18, 27]), "{item}");
     let shown = shown_of_script(&missing, &a2s);
-    let first = "10.0.0.2:27015 (a2s, \"A\"): it never answers rules_request, but other requests";
+    let first = "10.0.0.2:27015 (a2s, \"A\"): it answers other requests, but never rules requests";
     assert_eq!(shown.lines().next(), Some(first), "other reasons are as likely");
     assert!(shown.contains("ping -M do"), "what to do is said: {shown}");
     // At the server, nothing is missing: the client asks again.
     let large = polled("df FFFFFFFF 45 0100 'a' 00 'b'*1400 00");
-    let text = "8 of 12 large responses to rules_request are asked for again within 3 s, and no small ones: they may \
+    let text = "8 of 12 large responses to rules requests are asked for again within 3 s, and no small ones: they may \
                 not arrive";
     is_a_guess(&whole(&large), "large_responses_asked_again", text);
     let shown = shown_of_script(&large, &a2s);

@@ -116,7 +116,7 @@ fn all_kinds_that_are_never_answered_are_named() {
     });
     assert_eq!(item(&report, "servers", "seen.answered"), "no only_info_answered");
     let items = report["servers"][0]["items"].to_string();
-    assert!(items.contains("player_request and rules_request"), "{items}");
+    assert!(items.contains("player requests and rules requests"), "{items}");
 }
 
 /// One client of three gets responses that break off.

@@ -130,7 +130,7 @@ fn a_kind_that_is_no_longer_answered_is_named() {
         });
         let (verdict, text) = answered(&report);
         assert_eq!(verdict, "no sometimes_unanswered", "{lost} {report:#}");
-        assert!(text.contains("of player_request since "), "{text}");
+        assert!(text.contains("of player requests since "), "{text}");
         assert!(item(&report["servers"][0], "seen.answered")["from"].is_string());
     }
 }

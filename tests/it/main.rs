@@ -40,6 +40,7 @@ mod diagnose_seats;
 mod diagnose_silences;
 mod diagnose_sockets;
 mod diagnose_text;
+mod diagnose_words;
 mod docs;
 mod exchanges;
 mod exit_codes;

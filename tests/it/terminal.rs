@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::gamewire;
-use crate::support::terminal::{on_a_terminal, program, terminal, widest};
+use crate::support::terminal::{on_a_terminal, plain, program, terminal, widest};
 
 const SAMPLE: &str = "samples/a2s-info-players-rules.pcap";
 
@@ -232,14 +232,6 @@ const COMMANDS: [&str; 16] = [
     "man",
     "completions",
 ];
-
-/// A text without the codes for bold letters and underlines.
-fn plain(text: &str) -> String {
-    let mut parts = text.split('\u{1B}');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    out.extend(parts.filter_map(|part| part.split_once('m')).map(|(_, rest)| rest));
-    out
-}
 
 #[test]
 fn the_short_help_fits_a_screen() {

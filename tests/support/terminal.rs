@@ -51,3 +51,11 @@ pub(crate) fn read(mut terminal: File) -> String {
 pub(crate) fn widest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
+
+/// A text without the codes for bold letters and underlines.
+pub(crate) fn plain(text: &str) -> String {
+    let mut parts = text.split('\u{1B}');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    out.extend(parts.filter_map(|part| part.split_once('m')).map(|(_, rest)| rest));
+    out
+}

@@ -26,6 +26,8 @@ pub struct Cause {
     pub advice: &'static str,
     /// What a capture must have to show more.
     pub lacks: &'static str,
+    /// What to do where the capture shows what the server itself sent and received; empty if that makes no difference.
+    pub at_server: &'static str,
 }
 
 /// What shows a cause.
@@ -114,7 +116,8 @@ impl fmt::Debug for Cause {
 }
 
 /// Declares a cause: a `static`. `no` and `unknown` are the conditions that it explains, `any` all of
-/// them; `yes` are those that are met all the same; `advice` says what to do about it, `lacks` what a capture must have to show more.
+/// them; `yes` are those that are met all the same; `advice` says what to do about it, `lacks` what a capture must have to show more,
+/// `at_server` what to do where it was taken at the server.
 #[macro_export]
 macro_rules! cause {
     ($(#[doc = $doc:literal])+
@@ -127,6 +130,7 @@ macro_rules! cause {
         $(details: $details:literal,)?
         $(advice: $advice:expr,)?
         $(lacks: $lacks:expr,)?
+        $(at_server: $at_server:expr,)?
      }) => {
         $(#[doc = $doc])+
         #[allow(unreachable_pub, reason = "each protocol decides which of its causes are public")]
@@ -140,6 +144,7 @@ macro_rules! cause {
             details: concat!($($details)?),
             advice: $crate::cause!(@text $($advice)?),
             lacks: $crate::cause!(@text $($lacks)?),
+            at_server: $crate::cause!(@text $($at_server)?),
         };
     };
     (@items) => { &[] };
@@ -183,7 +188,7 @@ mod tests {
         let causes = crate::kit::causes::ALL;
         assert!(causes.iter().all(|cause| !cause.remedy(true).is_empty()));
         for cause in causes {
-            let texts = cause.advice.to_owned() + cause.lacks;
+            let texts = cause.advice.to_owned() + cause.lacks + cause.at_server;
             assert!(!texts.contains('{'), "{}: there are no values in what to do", cause.name);
         }
     }

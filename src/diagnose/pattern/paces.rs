@@ -108,7 +108,7 @@ impl Paces {
             return None;
         }
         let pause = brief_span(PAUSE.unsigned_abs());
-        let when = format!("after the first {at} {whose}that come less than {pause} apart");
+        let when = format!("{whose}that come less than {pause} apart, after the first {at}");
         Some(limited(&divided, &when, pause, frame))
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::clock::Clock;
 use super::super::json::line;
-use super::{DiagnosisReport, address, advice, attacked};
+use super::{DiagnosisReport, address, attacked};
 use crate::abuse::Attack;
 use crate::diagnose::{Broadcast, DiagnosedParty, DiagnosedServer, ItemVerdict, LeftOut, Outcome};
 
@@ -218,7 +218,7 @@ impl JsonItem<'_> {
             to: it.span.map(|[_, to]| moment(to)),
             frames: &it.frames,
             text: &it.text,
-            advice: advice(it),
+            advice: it.advice(),
         }
     }
 }

@@ -3,11 +3,9 @@
 use maud::{Markup, html};
 
 use super::attack::{self, what_to_do};
-use crate::diagnose::{DiagnosedServer, Outcome, Verdict};
+use crate::diagnose::{DiagnosedServer, ItemVerdict, Outcome, Verdict};
 use crate::report::answer::{Answer, AnswerTimes, Diagnosed, more_others, says_of_others};
-use crate::report::diagnose::{
-    ChecklistLine, SERVERS, absent, advice, checklist, frames, near, shown,
-};
+use crate::report::diagnose::{ChecklistLine, SERVERS, absent, checklist, frames, near, shown};
 use crate::text::escaped;
 
 /// The answer about a capture.
@@ -60,7 +58,7 @@ fn fault(party: Diagnosed<'_>, has_lists: bool, with_headline: bool) -> Markup {
         div class="answer fail" {
             @if with_headline { p class="what" { (escaped(&party.headline())) } }
             @if let Some(text) = item.map(|it| &it.text).filter(|text| !text.is_empty()) { p class="details" { (escaped(text)) } }
-            @if let Some(todo) = item.and_then(advice) { (what_to_do(&on_page(todo))) }
+            @if let Some(todo) = item.and_then(ItemVerdict::advice) { (what_to_do(&on_page(todo))) }
             details { summary { "Checklist" } (conditions(party, has_lists)) }
         }
     }
@@ -103,7 +101,7 @@ fn conditions(party: Diagnosed<'_>, has_lists: bool) -> Markup {
         Diagnosed::Server(server) => checklist(server, has_lists),
         Diagnosed::Other(party) => {
             let line =
-                |it| ChecklistLine::Item(it, advice(it).filter(|_| it.verdict == Verdict::No));
+                |it| ChecklistLine::Item(it, it.advice().filter(|_| it.verdict == Verdict::No));
             party.items.iter().map(line).collect()
         }
     };

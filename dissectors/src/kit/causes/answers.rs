@@ -37,10 +37,12 @@ cause! {
     pub ONLY_SOME_KINDS "only_some_kinds_answered" {
         no: [Answered],
         unknown: [GetsAnswers],
-        says: "it never answers {kind}, but other requests",
-        details: "0 of {asked} {kind}; it answers other requests",
+        says: "it answers other requests, but never {kind}",
+        details: "none of {asked} {kind} is answered; others are",
         advice: "Something drops these requests or their responses: check the server's settings and plugins, and \
                  firewalls that know only some kinds.",
+        at_server: "These requests arrive, and nothing is sent: check the server's settings and plugins, and the firewall on \
+                    its host.",
     }
 }
 
@@ -53,6 +55,8 @@ cause! {
         details: "{missing} requests stay unanswered{pattern}",
         advice: "Packets are lost on the way, or the server is too busy to answer: compare a capture at the server with one \
                  at a client.",
+        at_server: "These requests arrive, and no answer is sent: the server is too busy, or a limit of it or of the \
+                    firewall on its host drops them. Look at its processor load and its settings.",
     }
 }
 
@@ -73,8 +77,10 @@ cause! {
         no: [Answered],
         unknown: [GetsAnswers],
         says: "it does not answer requests {when}",
-        details: "{missing} of {fast} requests {when} stay unanswered, {slow_missing} of {slow} others",
+        details: "requests {when}: {missing} of {fast} unanswered; others: {slow_missing} of {slow}",
         advice: "A limit drops them, in the server or in front of it: ask less often, or raise the limit.",
+        at_server: "A limit drops them, in the server or in the firewall on its host: raise it if these clients should get \
+                    answers.",
     }
 }
 
@@ -85,6 +91,7 @@ cause! {
         says: "requests of {client} stay unanswered, those of other clients do not",
         details: "{answered} of {asked} requests of {client}{toward} answered; other clients get their responses",
         advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost.",
+        at_server: "The server has banned this client, or the firewall on its host drops its packets.",
     }
 }
 
@@ -105,7 +112,7 @@ cause! {
         no: [Answered],
         unknown: [GetsAnswers],
         says: "it does not answer requests with {appendix} appended, and answers plain ones",
-        details: "0 of {asked} requests with {appendix} appended; {answered} of {plain} plain ones",
+        details: "requests with {appendix} appended: 0 of {asked} answered; plain ones: {answered} of {plain}",
         advice: "Ask without a challenge first: a filter in front may know only the plain request.",
     }
 }
@@ -264,7 +271,7 @@ cause! {
         unknown: [FromAsked],
         kind: Suspicion,
         says: "a client of its own network asks its public address, and gets the responses from {from}",
-        details: "{times} responses come from {from}: client and server are in one private network",
+        details: "responses come from {from} ({times}): client and server are in one private network",
         lacks: "Players elsewhere are not concerned. Within the network, use the private address, or enable NAT loopback.",
     }
 }

@@ -11,6 +11,8 @@ cause! {
         details: "none of {challenges} challenges of {server} is returned",
         advice: "The program takes the challenge for the answer: it must repeat its request with the challenge appended.",
         lacks: "Ask with another program.",
+        at_server: "The program of these clients takes the challenge for the answer: it must repeat its request with the \
+                    challenge appended.",
     }
 }
 
@@ -33,6 +35,8 @@ cause! {
         details: "a challenge of {server} for port {given} is returned from port {port}",
         advice: "A challenge holds for the address and the port that got it: send both requests from the same socket.",
         lacks: "Ask with another program.",
+        at_server: "A challenge holds for the address and the port that got it: the program of these clients must send both \
+                    requests from the same socket.",
     }
 }
 
@@ -40,7 +44,7 @@ cause! {
     /// A client sends requests that the protocol does not have.
     pub REQUEST_MALFORMED "request_malformed" {
         no: [WellFormed],
-        says: "its requests are malformed",
+        says: "its requests are not as the protocol demands",
         advice: "`gamewire check` shows the bytes, and what the specification demands.",
     }
 }

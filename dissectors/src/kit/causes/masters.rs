@@ -51,7 +51,7 @@ cause! {
     pub NEVER_SPEAKS "never_speaks" {
         no: [Greets],
         says: "the master accepts connections, and says nothing",
-        details: "it says nothing in {times} connections",
+        details: "it says nothing in {connections}",
         advice: "It should challenge clients at once: it hangs, or another program listens at its port.",
     }
 }

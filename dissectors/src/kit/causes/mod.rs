@@ -311,7 +311,7 @@ cause! {
     pub ONLY_INFO_ANSWERED "only_info_answered" {
         no: [Answered],
         says: "it responds only to the request for its name and map",
-        details: "{kind} never gets a response",
+        details: "it never responds to {kind}",
         advice: "A filter or a cache in front of the server responds in its stead: let the other requests \
                  through.",
     }
@@ -367,7 +367,7 @@ cause! {
         no: [FromAsked],
         unknown: [FromAsked, Answered],
         says: "clients ask it, and responses come from another address",
-        details: "{elsewhere} of {responses} responses come from {from}",
+        details: "{from} sends {elsewhere} of {responses}",
         advice: "The server sends from another interface, or NAT rewrites it: bind it to the public address, \
                  or fix source NAT for its UDP port.",
         lacks: "The other host may have been asked itself, by a request that the capture lacks: record longer, and see whether \
@@ -380,7 +380,7 @@ cause! {
     pub OTHER_PORT "answers_from_other_port" {
         no: [FromAsked, GivesList],
         says: "clients ask it, and its responses come from another port",
-        details: "{elsewhere} of {responses} responses come from {from}",
+        details: "{from} sends {elsewhere} of {responses}",
         advice: "NAT or a container rewrites the port: publish the UDP port one to one, or use the host's \
                  network.",
     }
@@ -393,6 +393,7 @@ cause! {
         says: "its responses come after clients have stopped waiting",
         details: "after {seconds} s",
         advice: "The server or the way to it is overloaded: look at its processor load and for floods.",
+        at_server: "This time is the server's own: it is overloaded. Look at its processor load and for floods.",
     }
 }
 
@@ -403,6 +404,8 @@ cause! {
         unknown: [Whole],
         says: "IP fragments of its responses are lost",
         advice: "Fragments are dropped on the way: make responses smaller than the path's MTU.",
+        at_server: "Fragments are missing where the server sends them: look at the firewall on its host, or make responses \
+                    smaller than the MTU.",
     }
 }
 
@@ -414,6 +417,7 @@ cause! {
         says: "parts of its responses are missing",
         advice: "Packets are lost on the way, or a rate limit drops them: let the burst of a response through. If \
                  the same part is missing each time, it may be larger than the path's MTU.",
+        at_server: "The server itself does not send these parts: look for a limit or a filter on its host.",
     }
 }
 
