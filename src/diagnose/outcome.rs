@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{AddressRole, Item, Map, Set, causes};
+use dissectors::kit::{Item, Map, Set, causes};
 
 use super::fact::Failure;
 use super::item_verdicts::ServerState;
@@ -82,7 +82,8 @@ impl Diagnosis {
     fn attacks(&mut self, read: &Totals) -> (Vec<Attack>, Omitted) {
         let Some(mut abuse) = self.abuse.take() else { return Default::default() };
         abuse.spans(read.span);
-        let (attacks, game_ports) = (abuse.attacks(), self.owners_of_game_ports());
+        let attacks = abuse.attacks();
+        let owners = if attacks.is_empty() { Map::default() } else { self.owners_of_ports() };
         for attack in &attacks {
             let cause = match (attack.kind, attack.also) {
                 (AttackKind::FloodedServer, _)
@@ -106,11 +107,8 @@ impl Diagnosis {
             let why = Failure::with(cause, 0, &values);
             for target in &attack.targets {
                 let is_known = self.servers.contains_key(target);
-                let own = if is_known { Some(target) } else { game_ports.get(target) };
+                let own = if is_known { Some(target) } else { owners.get(target) };
                 if let Some(server) = own.and_then(|own| self.servers.get_mut(own)) {
-                    if !is_known {
-                        server.is_at(*target, AddressRole::Game);
-                    }
                     server.fact_mut(Item::NotAttacked).fails(why.clone());
                 }
             }
@@ -118,11 +116,13 @@ impl Diagnosis {
         (attacks, abuse.omitted())
     }
 
-    /// The servers by the ports that they announce for players.
-    fn owners_of_game_ports(&self) -> Map<SocketAddr, SocketAddr> {
-        lowest_by_key(self.servers.iter().filter_map(|(address, server)| {
-            Some((SocketAddr::new(address.ip(), server.game_port?), *address))
-        }))
+    /// The servers by all their addresses.
+    fn owners_of_ports(&self) -> Map<SocketAddr, SocketAddr> {
+        let all = self.servers.iter().flat_map(|(address, server)| {
+            let own = *address;
+            server.roles(own).into_iter().map(move |(port, _)| (port, own))
+        });
+        lowest_by_key(all)
     }
 
     /// The servers that answer requests: of each host the one with the lowest port.
