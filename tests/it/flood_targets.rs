@@ -505,3 +505,18 @@ fn clients_whose_challenges_were_cut_off_are_not_said_to_return_none() {
     let cut = found(60);
     assert!(cut.contains("unknown: requests were not recorded whole"), "{cut}");
 }
+
+/// Senders may have ports that are usual ones of servers: the words tell who is the client.
+#[test]
+fn messages_in_words_count_from_any_port() {
+    let mut recording = Recording::new();
+    recording.answers();
+    for nth in 0..12_000_u32 {
+        let from = anyone(nth);
+        let host = from.rsplit_once(':').unwrap().0;
+        recording.say(300, &format!("{host}:27016"), SERVER, b"\xFF\xFF\xFF\xFFqconnect0x01B4D3E5");
+    }
+    let (_project, file) = Project::of_capture(recording.0.pcap());
+    let said = gamewire(["check", "--no-config", "--select", "SEC007", &file]).out;
+    assert!(said.contains("12000 qconnect packets"), "{said}");
+}

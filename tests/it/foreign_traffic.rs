@@ -192,13 +192,3 @@ fn game_traffic_of_a_known_server_is_of_no_other_game() {
     let shown = gamewire(["diagnose", &file]).out;
     assert!(shown.contains("Unreal 2"), "{shown}");
 }
-
-#[test]
-fn a_message_in_words_is_of_a_client_whatever_its_port() {
-    // The ports of both ends are usual ones of servers.
-    let script = "0.0 c:27016 > s  FFFFFFFF 'getchallenge steam' 0A\nend 9";
-    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
-    let check = gamewire(["check", "--no-config", "--format", "json", &file]).out;
-    let report: Value = serde_json::from_str(&check).unwrap();
-    assert_eq!(report["findings"][0]["who"], "client", "{check}");
-}

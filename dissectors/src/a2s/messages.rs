@@ -10,11 +10,8 @@ pub(super) static SPLIT_TOWARD_SERVER: Message =
 pub(super) static SPLIT_EITHER_WAY: Message =
     Message { speaker: Role::Any, purpose: Purpose::Other, ..SPLIT_FRAGMENT };
 
-/// A message of the game that only clients send.
-pub(super) static OF_PLAYER: Message = Message { speaker: Role::Client, ..UNKNOWN };
-
-/// All of these.
-pub(super) static FORMS: &[&Message] = &[&SPLIT_TOWARD_SERVER, &SPLIT_EITHER_WAY, &OF_PLAYER];
+/// Those two.
+pub(super) static FORMS: &[&Message] = &[&SPLIT_TOWARD_SERVER, &SPLIT_EITHER_WAY];
 
 messages! {
     INFO_REQUEST = "info_request", "A2S_INFO request", Client: Query, "[challenge {challenge}]",

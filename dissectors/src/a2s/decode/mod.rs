@@ -143,7 +143,7 @@ pub(in crate::a2s) fn message<S: Sink>(
     let whole = decode(bytes, endings, sink, |r| {
         headers(r, known)?;
         if let Some(command) = words::command(r.peek()) {
-            summary.message = in_words(r, command);
+            in_words(r, command);
             return Ok(());
         }
         let kind = r.u8(&f::TYPE)?;
@@ -246,19 +246,17 @@ pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> MessageSumma
 /// A message of the game in words: the command, the text after it, and what is no text, such as a player's Steam ticket.
 /// Blanks and zeros at the end belong to the last of them.
 #[cold]
-fn in_words<S: Sink>(r: &mut Reader<'_, S>, command: &'static [u8]) -> &'static Message {
+fn in_words<S: Sink>(r: &mut Reader<'_, S>, command: &'static [u8]) {
     let at = Span::new(r.at(), r.at() + command.len());
     let after = r.peek().get(command.len()..).unwrap_or_default();
     let is_all = after.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace());
     r.text_in(&f::COMMAND, if is_all { r.rest() } else { command.len() }, at);
     rules::game_message(command, at, r.sink);
-    // Filters know it by the message of this name in the list.
     r.sink.begins(&m::UNKNOWN);
     text(r, words::text_length(r.peek()));
     if !r.is_empty() {
         r.bytes(&f::BODY, r.rest());
     }
-    if words::command_of_client(command).is_some() { &m::OF_PLAYER } else { &m::UNKNOWN }
 }
 
 /// The next bytes as text, without the blanks around it.
