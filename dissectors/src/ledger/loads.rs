@@ -285,7 +285,7 @@ impl Loads {
                 None => kept.push(KeptRule { rule, server: Some(server), times: 1 }),
                 Some(detail) => breaches.push(CrossFlowBreach {
                     attack: Some(AttackOn {
-                        sources: load.sources.count(load.requests.into()),
+                        sources: load.sources.count(load.requests),
                         target: server.to_string(),
                         suffers,
                     }),
@@ -316,7 +316,7 @@ impl Loads {
         Some(format!(
             "up to {rate} requests a second over {seconds} s to {server}, from {}, {share} % of them \
              with one packet: {asked}",
-            load.sources.count(load.requests.into()),
+            load.sources.count(load.requests),
         ))
     }
 
@@ -370,7 +370,7 @@ impl Loads {
             "{server} answers without a challenge: {how}; {requests} requests of {}, {responses} \
              answers, {bytes_to} bytes asked, {bytes_of} answered, {factor:.1} times as many, from \
              {} to {}",
-            load.sources.count(load.requests.into()),
+            load.sources.count(load.requests),
             first.utc(),
             last.utc(),
         ))

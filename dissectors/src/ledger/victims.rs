@@ -154,7 +154,7 @@ impl Victims {
             let detail = format!(
                 "{responses} answers, {bytes} bytes, went to {address}, which never asked, from {}, \
                  {one} among them: up to {most} within {seconds} s, from {} to {}",
-                reflectors.count(responses.into()),
+                reflectors.count(responses),
                 first.utc(),
                 latest.mark.time.utc(),
             );
@@ -167,7 +167,7 @@ impl Victims {
             let detail = Detail::Text(detail);
             breaches.push(CrossFlowBreach {
                 attack: is_proven.then(|| AttackOn {
-                    sources: reflectors.count(responses.into()),
+                    sources: reflectors.count(responses),
                     target: address.to_string(),
                     suffers: Some("gets many responses that it did not ask for"),
                 }),
