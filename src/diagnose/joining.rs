@@ -83,7 +83,12 @@ impl Diagnosis {
         shown: &mut Vec<Item>,
     ) -> Option<SocketAddr> {
         let payload = event.payload();
-        let address = self.resolve(payload.to)?;
+        let Some(address) = self.resolve(payload.to) else {
+            if self.challenged_unseen.len() < self.most {
+                self.challenged_unseen.insert(payload.to);
+            }
+            return None;
+        };
         if self.challengers.len() < self.most {
             self.challengers.insert(payload.from);
         }

@@ -215,9 +215,7 @@ impl Diagnosis {
                 if server.joins_in_vain.is_some_and(|(joins, _)| joins == as_address) {
                     listed_elsewhere([place.address, as_address], registration, sighting.frame);
                 } else if as_address != place.address {
-                    let text = "it is the port that it joins from: whether that responds is not in the capture";
-                    let why = Failure::new(&causes::NOT_IN_CAPTURE, sighting.frame, text);
-                    registration.fact_mut(Item::Address).doubt(Vec::new(), why);
+                    may_not_respond(registration, sighting.frame);
                 }
             }
             // One of the servers that were not kept may be this one.
@@ -260,6 +258,9 @@ impl Diagnosis {
             let is_known = registration.joins.is_some() || self.is_wanted(&address);
             if is_known || is_swapped(address, other) {
                 listed_elsewhere([address, other], registration, sighting.frame);
+            } else if self.challenged_unseen.contains(&other) {
+                listed(other, registration, &sighting);
+                may_not_respond(registration, sighting.frame);
             } else {
                 let text = format!("only another port of its host, {other}");
                 let why = Failure::new(&causes::NOT_IN_CAPTURE, sighting.frame, text);
@@ -285,6 +286,13 @@ fn listed_elsewhere([own, other]: [SocketAddr; 2], registration: &mut Registrati
         why.text.push_str(", the two bytes of the port exchanged by the master");
     }
     registration.fact_mut(Item::Address).fails(why);
+}
+
+/// The server is listed with the port from which it joins.
+fn may_not_respond(registration: &mut Registration, frame: u64) {
+    let text = "it is the port that it joins from: whether that responds is not in the capture";
+    let why = Failure::new(&causes::NOT_IN_CAPTURE, frame, text);
+    registration.fact_mut(Item::Address).doubt(Vec::new(), why);
 }
 
 /// Whether a port has the bytes of another one in the other order.

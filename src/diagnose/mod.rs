@@ -185,6 +185,8 @@ pub struct Diagnosis {
     receivers: Set<IpAddr>,
     /// Masters that have challenged some server.
     challengers: Set<SocketAddr>,
+    /// Where masters send challenges for joins that are not in the capture.
+    challenged_unseen: Set<SocketAddr>,
     /// Whose latest TCP connection was refused at an address, and how.
     refused: RecentMap<SocketAddr, (IpAddr, Failure)>,
     /// Measures attacks.
@@ -266,6 +268,7 @@ impl Diagnosis {
             speakers: Set::default(),
             receivers: Set::default(),
             challengers: Set::default(),
+            challenged_unseen: Set::default(),
             refused: RecentMap::default(),
             abuse: None,
             checker: Checker::new(Selection::default(), ledger_settings, complete),
