@@ -29,7 +29,7 @@ use crate::output_file;
 use crate::report::TimeFormatter;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
 use crate::session::{Event, Needs, Totals};
-use crate::text::escaped;
+use crate::text::{escaped, width};
 
 /// Runs the command; `recording` makes the capture when all else is known to be right. `true`: a finding fails
 /// the capture.
@@ -417,6 +417,16 @@ impl CheckConsumer<'_> {
         }
     }
 
+    /// What another command shows. Where the command has no room beside that, it has a line of its own, unbroken.
+    fn hint(&self, what: &str, command: &str) -> String {
+        let command = format!("gamewire {command} {}", self.files());
+        let needed = width(what) + 1 + width(&command);
+        match self.style().text.terminal {
+            Some(terminal) if needed > terminal => format!("{what}\n  {command}\n"),
+            _ => format!("{what} {command}\n"),
+        }
+    }
+
     fn write(&mut self, outcomes: Vec<Outcome>) -> Result<(), Failure> {
         let least = self.demands.least;
         let mut bytes = Vec::new();
@@ -430,13 +440,10 @@ impl CheckConsumer<'_> {
                 let mut line = String::new();
                 self.totals.write(&self.style(), &mut line);
                 if self.attacked && !self.args.quiet {
-                    line += &format!("What attacks these are: gamewire abuse {}\n", self.files());
+                    line += &self.hint("What attacks these are:", "abuse");
                 }
                 if self.points && !self.args.quiet {
-                    line += &format!(
-                        "What this means for players, and what to do: gamewire diagnose {}\n",
-                        self.files()
-                    );
+                    line += &self.hint("What this means for players, and what to do:", "diagnose");
                 }
                 bytes = line.into_bytes();
             }

@@ -25,9 +25,9 @@ fn after<'s>(said: &'s str, text: &str) -> &'s str {
 fn all_lines_fit_a_terminal_of_80_columns() {
     for sample in samples() {
         for command in ["diagnose", "check"] {
-            let file = sample.to_str().unwrap();
+            let file = &format!("samples/{}", sample.file_name().unwrap().display());
             let shown = plain(&on_a_terminal(80, None, &[command, "--no-config", file]));
-            let long = shown.lines().find(|line| line.chars().count() > 80 && !line.contains(file));
+            let long = shown.lines().find(|line| line.chars().count() > 80);
             assert_eq!(long, None, "{command} {file}");
         }
     }
