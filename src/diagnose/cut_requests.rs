@@ -8,7 +8,11 @@ use super::find_or_add::find_or_add;
 
 /// The requests of one client from sockets that got no challenge before.
 #[derive(Debug, Default)]
-pub(super) struct CutRequests(Vec<Lengths>);
+pub(super) struct CutRequests {
+    /// Those of the first kind to the first server: most clients send no others, and there may be very many.
+    first: Option<Lengths>,
+    others: Vec<Lengths>,
+}
 
 /// How long those to a server are, by the key of their exchanges.
 #[derive(Debug)]
@@ -23,7 +27,12 @@ impl CutRequests {
     /// It sends a request of this length. `is_cut`: a challenge in it would be cut off.
     pub(super) fn sent(&mut self, to: (SocketAddr, &'static str), length: usize, is_cut: bool) {
         let new = || Lengths { to, least: length, longest_cut: 0 };
-        if let Some(lengths) = find_or_add(&mut self.0, SERVERS, |it| it.to == to, new) {
+        let first = self.first.get_or_insert_with(new);
+        let lengths = match first.to == to {
+            true => Some(first),
+            false => find_or_add(&mut self.others, SERVERS, |it| it.to == to, new),
+        };
+        if let Some(lengths) = lengths {
             lengths.least = lengths.least.min(length);
             if is_cut {
                 lengths.longest_cut = lengths.longest_cut.max(length);
@@ -34,7 +43,8 @@ impl CutRequests {
     /// Whether the challenge that answered this request may be in a longer one, from another socket; or this request may
     /// be the longer one.
     pub(super) fn may_return(&self, request: &Request) -> bool {
-        let of = self.0.iter().find(|it| it.to == (request.server, request.key()));
+        let mut all = self.first.iter().chain(&self.others);
+        let of = all.find(|it| it.to == (request.server, request.key()));
         of.is_some_and(|it| {
             it.longest_cut > request.length
                 || it.longest_cut == request.length && it.least < request.length

@@ -59,7 +59,9 @@ impl Diagnosis {
         let position = position.unwrap_or(CapturePosition::Unknown);
         let is_lossy = self.is_lossy(read);
         let broadcasts = std::mem::take(&mut self.broadcasts);
-        let near = read.pairs.named(|end| servers.iter().any(|server| server.has(end)));
+        let own = servers.iter().flat_map(|it| it.addresses.iter().map(|(address, _)| *address));
+        let own: Set<SocketAddr> = own.collect();
+        let near = read.pairs.named(|end| own.contains(end));
         Diagnoses {
             servers,
             clients: if self.of_probe { Vec::new() } else { clients },
