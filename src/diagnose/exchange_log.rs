@@ -353,11 +353,17 @@ impl ExchangeLog {
         self.young.contains_key(&key) || self.old.contains_key(&key)
     }
 
+    /// The exchange with this [`exchange_key`] that waits for its response.
+    fn waiting(&mut self, ends: [SocketAddr; 2], key: &'static str) -> Option<&mut Exchange> {
+        let key = (ends, key);
+        let open = self.young.get_mut(&key).or_else(|| self.old.get_mut(&key));
+        open.map(|(exchange, _)| &mut **exchange)
+    }
+
     /// An ICMP error answers a request of this kind, or one for a challenge with which each exchange begins.
     pub(super) fn refuses(&mut self, ends: [SocketAddr; 2], kind: &'static str, why: &Failure) {
-        for key in [kind, ""].map(|key| (ends, key)) {
-            let open = self.young.get_mut(&key).or_else(|| self.old.get_mut(&key));
-            if let Some((exchange, _)) = open {
+        for key in [kind, ""] {
+            if let Some(exchange) = self.waiting(ends, key) {
                 exchange.refusal = Some(Box::new(why.clone()));
             }
         }
@@ -365,9 +371,7 @@ impl ExchangeLog {
 
     /// The client's host refuses the challenge in such an exchange.
     pub(super) fn refuses_challenge(&mut self, ends: [SocketAddr; 2], key: &'static str) {
-        let key = (ends, key);
-        let open = self.young.get_mut(&key).or_else(|| self.old.get_mut(&key));
-        if let Some((exchange, _)) = open {
+        if let Some(exchange) = self.waiting(ends, key) {
             exchange.is_astray |= exchange.latest == LatestMessage::Challenge;
         }
     }

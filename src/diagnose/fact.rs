@@ -115,9 +115,7 @@ impl Failure {
             values.iter().map(|(name, value)| (*name, value.to_string())).collect();
         Failure { cause, frame, text: cause.details(&values).into_owned(), values }
     }
-}
 
-impl Failure {
     /// Its sentence counts all exchanges, as other texts do: some may still be answered, or are owed no answer.
     pub(super) fn counts(&mut self, all: ExchangeCounts) {
         for (name, value) in self.values.iter_mut().filter(|_| all.asked > 0) {

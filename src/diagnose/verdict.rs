@@ -175,7 +175,7 @@ pub struct DiagnosedServer {
 
 impl DiagnosedServer {
     /// Whether an address is one of its own.
-    pub(super) fn has(&self, address: &SocketAddr) -> bool {
+    fn has(&self, address: &SocketAddr) -> bool {
         self.server == *address || self.addresses.iter().any(|(own, _)| own == address)
     }
 }

@@ -144,7 +144,7 @@ impl Summary {
         }
         let mut named: BTreeMap<(&str, u16, &str), u64> = BTreeMap::new();
         for (end, other, traffic) in &ends {
-            if let Some(protocol) = traffic.protocol(is_known(*end) || is_known(*other)) {
+            if let Some(protocol) = traffic.protocol(|| is_known(*end) || is_known(*other)) {
                 let [sent, got] = traffic.packets;
                 *named.entry((traffic.transport.name(), end.port(), protocol)).or_default() +=
                     sent + got;

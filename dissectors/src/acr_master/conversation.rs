@@ -403,7 +403,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, evidence: Evidence, sink: &mut S) {
         let Some(endpoint) = waiting.request.endpoint else { continue };
         if waiting.request.sound {
             let evidence = Evidence { lost: adrift, ..evidence };
-            rules::request_ignored(endpoint.name(), evidence, &waiting.mark, sink);
+            rules::request_ignored(endpoint, evidence, &waiting.mark, sink);
         }
     }
 }

@@ -29,8 +29,7 @@ impl EarlyAskers {
         timeout: i64,
         most: usize,
     ) {
-        let since = *self.since.get_or_insert(time);
-        let is_early = time.since(since) < timeout.saturating_mul(2);
+        let is_early = self.since.is_none_or(|since| time.since(since) < timeout.saturating_mul(2));
         let client = Socket(client);
         if !is_early || self.first.len() >= most && !self.first.contains_key(&client) {
             return;

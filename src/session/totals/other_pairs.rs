@@ -82,10 +82,10 @@ impl PairTraffic {
         reversed
     }
 
-    /// The name of the protocol, if it is a known one that is not decoded. `is_served`: one end is a server of a supported
-    /// protocol.
-    pub fn protocol(&self, is_served: bool) -> Option<&'static str> {
-        let shown = self.sibling.filter(|it| !(is_served && siblings::is_weak(*it)));
+    /// The name of the protocol, if it is a known one that is not decoded. `is_served`: whether one end is a server of a
+    /// supported protocol.
+    pub fn protocol(&self, is_served: impl FnOnce() -> bool) -> Option<&'static str> {
+        let shown = self.sibling.filter(|it| !(siblings::is_weak(*it) && is_served()));
         shown.and_then(siblings::name)
     }
 }
@@ -192,7 +192,7 @@ impl OtherPairs {
     pub fn named(&self, is_server: impl Fn(&SocketAddr) -> bool) -> Vec<NamedTraffic> {
         let mut packets: BTreeMap<(&str, &str, u16), (Transport, u64)> = BTreeMap::new();
         self.pairs.iter().for_each(|([one, other], traffic)| {
-            let is_served = is_server(one) || is_server(other);
+            let is_served = || is_server(one) || is_server(other);
             let Some(protocol) = traffic.protocol(is_served) else { return };
             let (transport, port) = (traffic.transport, one.port().min(other.port()));
             let known = packets.entry((protocol, transport.name(), port)).or_insert((transport, 0));

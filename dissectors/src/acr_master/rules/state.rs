@@ -1,5 +1,6 @@
 //! Rules that span the connections between a server and a master.
 
+use crate::acr_master::params::ApiPath;
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
 
@@ -186,19 +187,18 @@ pub(in crate::acr_master) fn response_cut<S: Sink>(endpoint: &str, mark: &Mark, 
 }
 
 pub(in crate::acr_master) fn request_ignored<S: Sink>(
-    endpoint: &str,
+    endpoint: ApiPath,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
 ) {
     sink.recalled(&ACR035, false, evidence, mark, || {
-        let what = match endpoint.rsplit('/').next() {
-            Some("c") => "the request for the list",
-            Some("r") => "the registration",
-            Some("a") => "the check of a player",
-            Some("v") => "the verification of a player",
-            _ => "the request",
+        let what = match endpoint {
+            ApiPath::Client => "the request for the list",
+            ApiPath::Register => "the registration",
+            ApiPath::Auth => "the check of a player",
+            ApiPath::Verify => "the verification of a player",
         };
-        format!("{what} ({endpoint}) was not answered")
+        format!("{what} ({}) was not answered", endpoint.name())
     });
 }
