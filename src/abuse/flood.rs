@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::net::IpAddr;
 
-use dissectors::kit::FloodLimit;
+use dissectors::kit::{FloodLimit, Set, Socket};
 use dissectors::ledger::may_be_players;
 
 use super::Abuse;
@@ -23,14 +23,22 @@ impl Abuse {
     }
 
     /// The host whose ports that nothing shows to be a game server's get most packets, how many, and how many a second:
-    /// as many as a flood has, all the time.
+    /// as many as a flood has, all the time, or within a window where it has a game server, too.
     pub(super) fn unknown_flood(&self) -> Option<(IpAddr, u64, f64)> {
-        let all = self.unknown.all().into_iter();
-        let (host, packets) = all.max_by_key(|(host, packets)| (*packets, Reverse(*host)))?;
-        let windows = self.length() as f64 / self.flood().window as f64;
-        let least = self.flood().packets as f64 * windows.max(1.0);
-        let seconds = windows.max(1.0) * self.flood().seconds();
-        (packets as f64 >= least).then_some((host, packets, packets as f64 / seconds))
+        let most = |all: Vec<(IpAddr, u64)>| {
+            all.into_iter().max_by_key(|(host, packets)| (*packets, Reverse(*host)))
+        };
+        let windows = (self.length() as f64 / self.flood().window as f64).max(1.0);
+        let least = self.flood().packets as f64 * windows;
+        let always = most(self.unknown_hosts.all()).filter(|(_, all)| *all as f64 >= least);
+        let rate = |packets: u64, windows: f64| packets as f64 / (windows * self.flood().seconds());
+        if let Some((host, packets)) = always {
+            return Some((host, packets, rate(packets, windows)));
+        }
+        let known = self.servers.keys().chain(self.announced.keys());
+        let known = Set::from_iter(known.map(|Socket(at)| at.ip()));
+        let (host, packets) = most(self.unknown_hosts.within_window(&known))?;
+        Some((host, packets, rate(packets, 1.0)))
     }
 
     /// The seconds within which packets are counted: a window that is as long as the capture has all of them.

@@ -27,6 +27,7 @@ mod steady;
 mod target;
 mod timeline;
 mod translated;
+mod unknown_hosts;
 mod unknown_ports;
 mod verdict;
 
@@ -39,13 +40,13 @@ use dissectors::ledger::{GROUPS, Loads, asks_for_something};
 use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Datagrams, Event, Needs};
 
-use busiest::Busiest;
 use game_ports::{GamePort, SERVICES};
 use packet::SampledPacket;
 use phases::Phases;
 use recent_exchanges::RecentExchanges;
 use target::{Target, TargetRoom, count};
 use translated::Translated;
+use unknown_hosts::UnknownHosts;
 use unknown_ports::UnknownPorts;
 
 pub use attack_kind::{AttackKind, plural};
@@ -98,7 +99,7 @@ pub struct Abuse {
     /// Packets of game servers, masters, and those that get responses.
     read: u64,
     /// Packets to ports that nothing shows to be a game server's, by host.
-    unknown: Busiest,
+    unknown_hosts: UnknownHosts,
     /// When the capture began.
     began: Option<Time>,
     /// When it began and ended, once that is known.
@@ -133,7 +134,7 @@ impl Abuse {
             senders: None,
             omitted: Omitted::default(),
             read: 0,
-            unknown: Busiest::default(),
+            unknown_hosts: UnknownHosts::new(window, setting.ledger_settings.abuse.flood()),
             began: None,
             span: None,
         }
@@ -503,7 +504,7 @@ impl Abuse {
                 None => self.unasked(None, event),
             }
         }
-        self.unknown.see(to.ip(), 1);
+        self.unknown_hosts.see([from.ip(), to.ip()], now);
         false
     }
 

@@ -149,13 +149,12 @@ struct PageCollector {
 
 impl Consumer for PageCollector {
     fn needs(&self) -> Needs {
-        let sample = Needs { icmp: true, flows: true, unanswered: true, ..Needs::default() };
-        let checker = Checker::needs(&self.selection, &self.ledger_settings);
-        let sample = checker.and(Needs::messages_with_fields()).and(sample);
+        let sample = Needs { icmp: true, unanswered: true, ..Needs::messages_with_fields() };
         // The second pass only takes a sample.
         if self.again.is_some() {
             return sample;
         }
+        let sample = sample.and(Checker::needs(&self.selection, &self.ledger_settings));
         let tables = Needs { ports: true, pairs: true, servers: true, ..Needs::default() };
         sample.and(tables).and(self.diagnosing.needs())
     }

@@ -219,6 +219,36 @@ fn what_floods_a_port_of_nobody_is_said_not_to_be_measured() {
     }
 }
 
+/// Three thousand a second for seven seconds of two minutes, to all ports of a game server's host: from many hosts, or as a
+/// download, whose receiver confirms.
+#[test]
+fn what_floods_all_ports_of_a_game_server_is_said_not_to_be_measured() {
+    for is_download in [false, true] {
+        let mut capture = Capture::new(Link::Ethernet);
+        for nth in 0..120_u32 {
+            let (client, at) = (anyone(90_000 + nth), START.after_ms(u64::from(nth) * 1_000));
+            say(&mut capture, at, [&client, SERVER], INFO, 52);
+            say(&mut capture, at.after(1_000_000), [SERVER, &client], ANSWER, 64);
+        }
+        for nth in 0..21_000_u32 {
+            let at = START.after(60_000_000_000 + u64::from(nth) * 333_333);
+            let [from, to] = match is_download {
+                true => ["198.51.100.9:443".to_owned(), "203.0.113.7:50000".to_owned()],
+                false => [anyone(nth), format!("203.0.113.7:{}", 1 + nth * 7 % 26_000)],
+            };
+            say(&mut capture, at, [&from, &to], &[nth as u8; 60], 90);
+            if is_download && nth % 4 == 0 {
+                say(&mut capture, at.after(1_000), [&to, &from], &[nth as u8; 20], 64);
+            }
+        }
+        let (attacks, said) = found(capture);
+        assert!(attacks.is_empty(), "{attacks:#?}");
+        let text = said("abuse").replace('\n', " ");
+        let noted = " packets to ports of 203.0.113.7 that nothing shows to be a game server's, 3,000/s,";
+        assert_eq!(text.contains(noted), !is_download, "{text}");
+    }
+}
+
 #[test]
 fn every_attack_says_how_many_clients_are_real() {
     let mut capture = Capture::new(Link::Ethernet);

@@ -4,7 +4,7 @@ use dissectors::kit::{Role, Set};
 use serde_json::{Value, json};
 
 use crate::message::MessageRef;
-use crate::report::json::{Json, hex};
+use crate::report::json::{Json, hex, line};
 use crate::report::ladder::Ladder;
 use crate::report::{Envelope, put};
 use crate::session::{IcmpEvent, MessageEvent, UnansweredRequest};
@@ -238,13 +238,13 @@ impl Sample {
         let head = json!({ "seen": self.counted(), "weight": weight, "parties": parties });
         let text = head.to_string();
         out.extend_from_slice(text.strip_suffix('}').unwrap_or(&text).as_bytes());
-        out.extend_from_slice(b",\"messages\":[");
+        out.extend_from_slice(b",\"messages\":[\n");
         for (nth, (step, row)) in self.ladder.step_objects().zip(&self.rows).enumerate() {
             if nth > 0 {
                 out.push(b',');
             }
-            out.push(b'\n');
-            put(out, format_args!("{}", with_row(step, row.as_ref())));
+            // Writing to a vector cannot fail.
+            let _ = line(&with_row(step, row.as_ref()), out);
         }
         out.extend_from_slice(b"]}");
     }
