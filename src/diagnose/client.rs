@@ -115,6 +115,11 @@ fn cause_of(finding: &Finding) -> &'static Cause {
     symptom.map_or(&causes::clients::REQUEST_MALFORMED, |symptom| symptom.cause)
 }
 
+/// It got this challenge, and returns 0.
+fn zero_sent(frame: u64, given: &str) -> Failure {
+    Failure::with(&causes::clients::CHALLENGE_ZERO_SENT, frame, &[("given", &given)])
+}
+
 impl Client {
     /// It sends a request with this challenge.
     pub(super) fn asks(
@@ -257,8 +262,7 @@ impl Client {
         }
         if of_port.is_some_and(|number| number == challenge) {
             if challenge == "0" {
-                let cause = &causes::clients::CHALLENGE_ZERO_SENT;
-                self.doubt(to, Item::WellFormed, Failure::with(cause, frame, &[]));
+                self.doubt(to, Item::WellFormed, zero_sent(frame, challenge));
             }
             self.returns_rightly(frame);
             return None;
@@ -289,12 +293,16 @@ impl Client {
             let text = format!("it got {given}, and returns {challenge}: the bytes are reversed");
             return Some(Failure::new(&causes::CHALLENGE_BYTESWAPPED, frame, text));
         }
-        // It may ask for another challenge.
-        if !matches!(challenge, "-1" | "0") {
-            let text = format!("it got the challenge {given}, and returns {challenge}");
-            let why = Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text);
-            self.doubt(server, Item::WellFormed, why);
-        }
+        let why = match challenge {
+            // It may ask for another challenge.
+            "-1" => return None,
+            "0" => zero_sent(frame, given),
+            _ => {
+                let text = format!("it got the challenge {given}, and returns {challenge}");
+                Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text)
+            }
+        };
+        self.doubt(server, Item::WellFormed, why);
         None
     }
 
@@ -498,6 +506,9 @@ impl Client {
             self.only_asks_for_challenges();
         }
         let never_returns = self.never_returns();
+        let zero = &causes::clients::CHALLENGE_ZERO_SENT;
+        let well_formed = self.items.fact(Item::WellFormed);
+        let sends_zero = well_formed.failure(true).is_some_and(|why| why.cause == zero);
         let challenge = self.items.fact(Item::ReturnsChallenge);
         if let Some(open) = challenge.open.take() {
             let servers = || self.servers.iter().map(|it| it.server);
@@ -508,7 +519,7 @@ impl Client {
                     challenge.open(&causes::answers::CHALLENGE_FILTERED, frame, text);
                 }
                 // Another port is the reason.
-                None if challenge.run > 0 => {}
+                None if challenge.run > 0 || sends_zero => {}
                 None if self.moved.is_some() => challenge.open = self.moved.take().map(Box::new),
                 None if never_returns && !is_lossy && !servers().all(|it| is_attacked(&it)) => {
                     challenge.fails_by(vec![*open])
@@ -567,11 +578,11 @@ impl Client {
         }
         let others = pattern.all.answered.saturating_sub(pattern.of_client(own).answered);
         let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
-        // Where it is what tells the unanswered requests of all, some answers are no excuse.
+        // Where it is what tells the unanswered requests of all, a few answers are no excuse.
         let is_singled_out = || {
             let is_it = |by: (_, String)| by == ("client", own.to_string());
             share.asked >= ENOUGH
-                && share.missing() * 10 > share.asked
+                && (share.answered * 10 <= share.asked || pattern.breaks_off_with(own))
                 && match pattern.failure() {
                     Some(found) => found.by.is_some_and(is_it),
                     None => pattern.breaks_off_with(own),

@@ -83,8 +83,10 @@ pub(super) struct Exchange {
     is_astray: bool,
     /// The client sent the request again with a challenge.
     is_returned: bool,
-    /// How often it sent the request again without the challenge that it had got.
-    ignored: u64,
+    /// How many challenges it got.
+    challenges: u64,
+    /// The length of its latest request in bytes.
+    pub(super) length: usize,
     /// The server answered its own challenge with another one.
     pub(super) is_challenged_again: bool,
     /// Two different challenges came, and nothing of the client between them.
@@ -171,13 +173,14 @@ impl Exchange {
     /// One that begins with this request. `paces`: as in [`Exchange::paces`].
     pub(super) fn new(request: Request, paces: [Pace; 2]) -> Exchange {
         Exchange {
+            length: request.length,
             request,
             paces,
             challenge: None,
             latest: LatestMessage::Request,
             is_astray: false,
             is_returned: false,
-            ignored: 0,
+            challenges: 0,
             is_challenged_again: false,
             is_challenged_twice: false,
             is_answered: false,
@@ -208,16 +211,17 @@ impl Exchange {
                 self.is_challenged_twice |= self.challenge != Some(challenge);
             }
         }
+        let is_again = self.latest == LatestMessage::Challenge && self.challenge == Some(challenge);
+        self.challenges += u64::from(!is_again);
         (self.challenge, self.latest) = (Some(challenge), LatestMessage::Challenge);
         self.is_astray = is_astray;
     }
 
     /// The client sends a request again.
     fn asked_again(&mut self, request: &Request) {
-        let is_continued = self.is_continued_by(request);
-        self.is_returned |= is_continued;
-        self.ignored += u64::from(!is_continued && self.latest == LatestMessage::Challenge);
+        self.is_returned |= self.is_continued_by(request);
         self.request.kind = request.kind;
+        self.length = request.length;
         self.latest = match self.is_challenged() && self.challenge == request.challenge {
             true => LatestMessage::Returned,
             false => LatestMessage::Request,
@@ -245,7 +249,7 @@ impl Exchange {
 
     /// How many challenges the client did not return in such an exchange.
     pub(super) fn challenges_left(&self) -> u64 {
-        self.ignored + 1
+        self.challenges
     }
 
     /// Whether a request is sent again while it waits. `latest`: the time of its latest message; `timeout`: how long

@@ -19,7 +19,7 @@ use self::periods::Periods;
 pub(super) use self::periods::in_words;
 use self::share::{End, Share};
 use super::exchange_log::Exchange;
-use super::fact::{ENOUGH, Failure, NO_ACCIDENT};
+use super::fact::{ENOUGH, Failure, NO_ACCIDENT, is_too_much};
 use super::find_or_add::find_or_add;
 use super::kind_words::requests;
 use crate::session::ExchangeCounts;
@@ -143,7 +143,7 @@ impl Pattern {
         let appendix = exchange.request.appendix();
         self.appended[usize::from(appendix.is_some())].add_one(is_answered);
         self.appendix = self.appendix.or(appendix);
-        let length = exchange.request.length;
+        let length = exchange.length;
         let new = || (length, ExchangeCounts::default());
         if let Some((_, share)) = find_or_add(&mut self.lengths, LENGTHS, |it| it.0 == length, new)
         {
@@ -194,7 +194,7 @@ impl Pattern {
         }
         let found = self.failure()?;
         let is_other = match &found.by {
-            Some((by, _)) => !matches!(*by, "client" | "kind"),
+            Some((by, _)) => !matches!(*by, "client" | "all_but" | "kind"),
             None => found.failure.cause != &causes::answers::SOMETIMES_UNANSWERED,
         };
         is_other.then_some(found.failure)
@@ -314,6 +314,8 @@ impl Pattern {
             once,
             self.of_a_kind(&strong),
             self.of_a_client(&strong),
+            self.of_all_but_one(),
+            self.of_long_ones(),
             client.by_gap("the same client's last one", missing, frame),
             anybody.by_gap("any other one", missing, frame),
             client.by_rank("of a client ", missing, frame),
@@ -321,7 +323,6 @@ impl Pattern {
             client.by_burst("of a client ", missing, frame),
             anybody.by_burst("", missing, frame),
             again,
-            self.of_long_ones(),
         ];
         let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
         let best = best.or_else(|| self.of_a_kind(&weak)).or_else(|| self.of_a_client(&weak));
@@ -376,6 +377,19 @@ impl Pattern {
         self.of_a("client", clients.collect(), divide)
     }
 
+    /// Nobody but one client gets an answer, and that one gets all: others may be too many to be told apart.
+    fn of_all_but_one(&self) -> Option<Candidate> {
+        let mut answered = self.clients.iter().filter(|(_, it)| it.share.counts.answered > 0);
+        let (client, share) = answered.next().map(|(client, it)| (*client, it.share.counts))?;
+        if answered.next().is_some() || share.answered < self.all.answered {
+            return None;
+        }
+        let others = ExchangeCounts { asked: self.all.asked - share.asked, answered: 0 };
+        let divided = Divided::of([others], [share], self.all.missing())?;
+        let these = format!("all clients but {client}");
+        Some(self.of_these(&these, &divided, ("all_but", client.to_string())))
+    }
+
     fn of_a<T: Copy + Display>(
         &self,
         by: &'static str,
@@ -388,6 +402,13 @@ impl Pattern {
         let others = Vec::from_iter(counts.iter().map(|(_, share)| *share));
         let divided = divide(share, &others)?;
         Some(self.of_these(&shown(by, &one), &divided, (by, one.to_string())))
+    }
+
+    /// Requests are unanswered that come after many others, whoever sends them.
+    fn limited_in_sum(&self) -> Option<Candidate> {
+        let (missing, frame, [_, anybody]) = (self.all.missing(), self.frame(), &self.paces);
+        let ways = [anybody.by_rank("", missing, frame), anybody.by_burst("", missing, frame)];
+        ways.into_iter().flatten().min_by_key(|candidate| candidate.errors)
     }
 
     /// Long requests are unanswered.
@@ -406,6 +427,16 @@ impl Pattern {
     /// Whether too few are unanswered, or asked, to call it a share.
     pub(super) fn is_accident(&self) -> bool {
         self.all.asked < ENOUGH || self.is_rare()
+    }
+
+    /// Whether so many of a few requests are unanswered that others may be, too.
+    pub(super) fn may_be_more(&self) -> bool {
+        self.all.asked < ENOUGH && is_too_much(self.all.missing(), self.all.asked)
+    }
+
+    /// How many are unanswered, without what they have in common.
+    pub(super) fn some_unanswered(&self) -> Failure {
+        self.sometimes("", None).failure
     }
 
     /// Whether at most one of ten requests is not answered.
@@ -479,7 +510,10 @@ impl Pattern {
                 let others = others.iter().map(|(_, share)| *share);
                 let divided = Divided::of([share], others, self.all.missing())?;
                 let names = first_names(clients.iter().map(|(client, _)| client));
-                Some(self.of_these(&names, &divided, ("client", names.clone())))
+                let of_clients = self.of_these(&names, &divided, ("client", names.clone()));
+                // One limit says more than a long list of clients, of which each is always late.
+                let limited = (clients.len() > NAMED).then(|| self.limited_in_sum()).flatten();
+                limited.filter(|it| it.errors <= of_clients.errors).or(Some(of_clients))
             }
         }
     }

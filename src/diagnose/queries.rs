@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Item, Purpose, Time, causes, is_broadcast};
+use dissectors::kit::{Description, Item, Purpose, Time, causes, is_broadcast};
 
 use super::fact::{Failure, NOT_WHOLE};
 use super::latest_queries::LatestQuery;
@@ -138,7 +138,7 @@ impl Diagnosis {
                 shown.push(Item::Verified);
             }
             if let Some(kind) = server.kind(kind) {
-                kind.describes |= event.message().describes.is_some();
+                kind.describes = kind.describes || only_describes(event, kind.name);
                 kind.sizes.see(event, packets.len());
                 let hops = event.context().hop_limit;
                 let (least, most, times) = kind.hops.unwrap_or((hops, hops, 0));
@@ -211,6 +211,14 @@ impl Diagnosis {
         }
         Some(payload.from)
     }
+}
+
+/// Whether a response says what the server is, and lists no players.
+fn only_describes(event: &MessageEvent<'_>, kind: &str) -> bool {
+    let any = |it: &Description| {
+        [it.name, it.map, it.version].iter().any(|paths| described::first(event, paths).is_some())
+    };
+    event.message().describes.is_some_and(any) && described::listed_players(event, kind).is_none()
 }
 
 impl Server {

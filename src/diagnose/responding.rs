@@ -249,6 +249,10 @@ fn in_common(server: &mut Server) {
         }
         server.fact_mut(Item::Answered).fails_by(vec![found.failure.clone()]);
         server.unanswered = Some(found);
+    } else if server.pattern.may_be_more() && !responds_only_in_part(server) {
+        let mut why = server.pattern.some_unanswered();
+        why.counts(server.exchanges);
+        server.fact_mut(Item::Answered).doubt(vec![why.frame], why);
     }
 }
 
@@ -270,9 +274,14 @@ fn is_relay(host: IpAddr) -> bool {
     matches!(host, IpAddr::V4(host) if host.is_link_local())
 }
 
+/// Whether some of its responses are not whole.
+fn responds_only_in_part(server: &Server) -> bool {
+    server.in_part > 0 || server.fact(Item::Whole).failure(true).is_some()
+}
+
 /// Whether it answers the kind of request that is never answered, but not whole.
 fn responds_in_part(server: &Server, found: &PatternFailure) -> bool {
-    if server.in_part > 0 || server.fact(Item::Whole).failure(true).is_some() {
+    if responds_only_in_part(server) {
         return true;
     }
     let is_never = found.failure.cause == &causes::answers::ONLY_SOME_KINDS;

@@ -156,7 +156,7 @@ pub(super) enum Odd {
 #[derive(Debug, Default)]
 pub(super) struct Kind {
     pub(super) name: &'static str,
-    /// Whether the responses to them describe the server.
+    /// Whether the responses to them describe the server, and list no players.
     pub(super) describes: bool,
     pub(super) answered: Fact,
     pub(super) sizes: Sizes,

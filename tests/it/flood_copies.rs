@@ -244,7 +244,8 @@ fn what_floods_all_ports_of_a_game_server_is_said_not_to_be_measured() {
         let (attacks, said) = found(capture);
         assert!(attacks.is_empty(), "{attacks:#?}");
         let text = said("abuse").replace('\n', " ");
-        let noted = " packets to ports of 203.0.113.7 that nothing shows to be a game server's, 3,000/s,";
+        let noted =
+            " packets to ports of 203.0.113.7 that nothing shows to be a game server's, 3,000/s,";
         assert_eq!(text.contains(noted), !is_download, "{text}");
     }
 }

@@ -35,6 +35,7 @@ mod diagnose_masters;
 mod diagnose_named;
 mod diagnose_nat;
 mod diagnose_parties;
+mod diagnose_patterns;
 mod diagnose_repeated;
 mod diagnose_seats;
 mod diagnose_silences;

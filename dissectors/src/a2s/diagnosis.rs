@@ -1,8 +1,8 @@
 //! What a server needs to be seen by clients.
 
 use super::rules::{
-    A2S001, A2S004, A2S007, A2S008, A2S020, A2S027, A2S030, A2S040, A2S041, A2S042, A2S043, A2S045,
-    A2S046, A2S047, A2S048, A2S062, A2S065,
+    A2S001, A2S004, A2S007, A2S008, A2S020, A2S022, A2S027, A2S030, A2S040, A2S041, A2S042, A2S043,
+    A2S045, A2S046, A2S047, A2S048, A2S060, A2S062, A2S065,
 };
 use super::split::TOTAL_DIFFERS;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -24,6 +24,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     causes: &[],
     symptoms: &[
         Symptom::of(&A2S020, &causes::answers::CHALLENGE_MISSING),
+        Symptom::of(&A2S022, &causes::clients::CHALLENGE_WRONG),
         Symptom::of(&A2S027, &causes::CHALLENGE_LOOP),
         Symptom::of(&A2S062, &causes::QUERIES_UNANSWERED),
         Symptom::of(&A2S065, &causes::OTHER_ADDRESS),
@@ -40,6 +41,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&A2S046, &causes::HEADER_BROKEN),
         Symptom::of(&A2S047, &causes::HEADER_BROKEN),
         Symptom::of(&A2S048, &causes::HEADER_BROKEN),
+        Symptom::of(&A2S060, &causes::HEADER_BROKEN),
     ],
     proof: None,
     accepts: None,

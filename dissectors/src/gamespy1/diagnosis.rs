@@ -2,8 +2,8 @@
 
 use super::rules::{
     BEATS_LATE, BEFORE_END, GS1001, GS1002, GS1004, GS1005, GS1012, GS1016, GS1020, GS1021, GS1022,
-    GS1023, GS1024, GS1025, GS1030, GS1031, GS1033, GS1034, LONE_PART, NO_PORT, NO_VALIDATE,
-    NOT_CLOSED, PART_MISSING, TWICE,
+    GS1023, GS1024, GS1025, GS1030, GS1031, GS1033, GS1034, LONE_PART, NO_VALIDATE, NOT_CLOSED,
+    PART_MISSING, TWICE,
 };
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -36,7 +36,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         &VALIDATE_WRONG,
     ],
     symptoms: &[
-        Symptom::saying(&GS1020, NO_PORT, &HEARTBEAT_MALFORMED),
+        Symptom::of(&GS1020, &HEARTBEAT_MALFORMED),
         Symptom::of(&GS1021, &NOT_CHALLENGED),
         Symptom::saying(&GS1022, NO_VALIDATE, &SECURE_UNANSWERED),
         Symptom::of(&GS1022, &VALIDATE_WRONG),
@@ -68,11 +68,11 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
 };
 
 cause! {
-    /// Its heartbeats name no port.
+    /// Its heartbeats name no port, or no game.
     pub HEARTBEAT_MALFORMED "heartbeat_malformed" {
         no: [Join],
-        says: "its heartbeats name no port on which clients could ask it",
-        advice: "Masters ignore such heartbeats: set the query port in the server's configuration.",
+        says: "its heartbeats do not name its query port and its game",
+        advice: "Masters ignore such heartbeats: set the query port and the game's name in the server's configuration.",
     }
 }
 

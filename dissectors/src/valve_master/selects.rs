@@ -21,12 +21,13 @@ fn all(mut each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     if is_not { Some(false) } else { known }
 }
 
-/// Servers of the whole world are in every region.
+/// Whether those of "the rest of the world" are in the list of another region, the specification leaves open.
 fn in_region(asked: &[u8], value_of: &KeyLookup<'_>) -> Option<bool> {
     if asked == b"255" {
         return Some(true);
     }
-    value_of("region").map(|region| region == asked || matches!(region, b"255" | b"-1"))
+    let region = value_of("region").filter(|region| !matches!(*region, b"255" | b"-1"))?;
+    Some(region == asked)
 }
 
 fn passes(filter: &[u8], value_of: &KeyLookup<'_>) -> Option<bool> {

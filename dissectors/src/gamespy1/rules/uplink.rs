@@ -17,7 +17,7 @@ rule! {
 }
 
 /// The part of a finding about a heartbeat without a port.
-pub(in crate::gamespy1) const NO_PORT: &str = "is not a port";
+const NO_PORT: &str = "is not a port";
 
 /// Checks a heartbeat's own keys, and returns their values. `first`: the message's first key.
 pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(

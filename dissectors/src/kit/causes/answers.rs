@@ -50,11 +50,12 @@ cause! {
     /// It leaves a share of the requests unanswered.
     pub SOMETIMES_UNANSWERED "sometimes_unanswered" {
         no: [Answered],
-        unknown: [GetsAnswers],
+        unknown: [Answered, GetsAnswers],
         says: "it answers only {answered} of {asked} requests",
         details: "{missing} requests stay unanswered{pattern}",
         advice: "Packets are lost on the way, or the server is too busy to answer: compare a capture at the server with one \
                  at a client.",
+        lacks: "Record longer: these may be an accident.",
         at_server: "These requests arrive, and no answer is sent: the server is too busy, or a limit of it or of the \
                     firewall on its host drops them. Look at its processor load and its settings.",
     }

@@ -81,9 +81,9 @@ cause! {
     /// A client sends the challenge 0.
     pub CHALLENGE_ZERO_SENT "challenge_zero_sent" {
         no: [WellFormed],
-        says: "it sends the challenge 0 to a server that has none",
-        details: "the server gives the challenge 0, which means none, and the client appends it",
-        advice: "After the challenge 0, send the request without a challenge.",
+        says: "it sends the challenge 0",
+        details: "the server gives the challenge {given}, and the client returns 0",
+        advice: "Append the number that the server sent; after the challenge 0, which means none, send the request without one.",
     }
 }
 
