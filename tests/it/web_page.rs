@@ -8,7 +8,8 @@ use std::process::Command;
 
 use crate::support::browser::Browser;
 use crate::support::project::Project;
-use crate::support::{samples, skip, small_recorded_captures};
+use crate::support::{captures, samples, skip, small_recorded_captures};
+use captures::exhausting::EXHAUSTING;
 use serde_json::{Value, json};
 
 /// Where `.ci/wasm` writes the page.
@@ -234,6 +235,32 @@ fn what_is_no_capture_ends_in_a_message_and_the_page_goes_on() {
         assert!(!said.contains("stopped"), "{at}: {said}");
     }
     give(&browser, &[&sample]);
+    assert_eq!(browser.count("#report"), 1, "{}", message(&browser));
+    is_alone(&browser, &page);
+}
+
+#[test]
+fn captures_made_to_exhaust_it_leave_a_page_that_works() {
+    let project = Project::new("web-page-exhausting");
+    let Some((browser, page)) = opened(&project) else { return };
+    let file = project.path("exhausting.pcap");
+    let mut of_few_bytes = 0;
+    for (what, make) in EXHAUSTING {
+        let bytes = make();
+        if bytes.len() > 10_000_000 {
+            continue;
+        }
+        of_few_bytes += 1;
+        std::fs::write(&file, bytes).expect("a file");
+        give(&browser, &[Path::new(&file)]);
+        assert!(!message(&browser).contains("stopped"), "{what}: {}", message(&browser));
+    }
+    assert!(of_few_bytes >= 3, "{of_few_bytes}");
+    for capture in captures("../hostile").unwrap_or_default() {
+        give(&browser, &[&capture.canonicalize().expect("it is there")]);
+        assert!(!message(&browser).contains("stopped"), "{capture:?}: {}", message(&browser));
+    }
+    give(&browser, &[&sample("a2s-quirks.pcap")]);
     assert_eq!(browser.count("#report"), 1, "{}", message(&browser));
     is_alone(&browser, &page);
 }

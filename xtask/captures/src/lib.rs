@@ -5,6 +5,7 @@
 //! - [`exchange`] turns a readable script of a conversation into packets.
 //! - [`samples`] is the list of sample captures and how each is made.
 //! - [`attacks`] makes attacks in which the sender of each packet is known.
+//! - [`exhausting`] makes captures that cost much more to process than to send.
 //! - [`bulk`] writes captures of millions of packets for measurements.
 //! - [`mutate`] damages captures.
 //! - [`bytes`] builds byte strings.
@@ -19,6 +20,7 @@ pub mod attacks;
 pub mod bulk;
 pub mod bytes;
 pub mod exchange;
+pub mod exhausting;
 pub mod mutate;
 pub mod samples;
 pub mod traffic;
