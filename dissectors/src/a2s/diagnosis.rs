@@ -21,7 +21,6 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::PlayPort,
         Item::PlayOpen,
     ],
-    causes: &[],
     symptoms: &[
         Symptom::of(&A2S020, &causes::answers::CHALLENGE_MISSING),
         Symptom::of(&A2S022, &causes::clients::CHALLENGE_WRONG),
@@ -43,14 +42,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&A2S048, &causes::HEADER_BROKEN),
         Symptom::of(&A2S060, &causes::HEADER_BROKEN),
     ],
-    proof: None,
-    accepts: None,
-    rechallenged: None,
-    lan_only: None,
     large: &[("player_request", 32), ("rules_request", 0)],
-    keywords: None,
-    challenge_first: false,
-    player_keys: &[],
-    endless: None,
     registers: Some("valve_master"),
+    ..Diagnosis::NONE
 };

@@ -23,16 +23,8 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         // What else a server asks is about its players.
         Symptom::saying(&ACR035, ApiPath::Register.name(), &causes::REGISTRATION_UNANSWERED),
     ],
-    proof: None,
-    accepts: None,
-    rechallenged: None,
-    lan_only: None,
-    large: &[],
-    keywords: None,
-    challenge_first: false,
-    player_keys: &[],
-    endless: None,
     registers: Some("acr_master"),
+    ..Diagnosis::NONE
 };
 
 cause! {

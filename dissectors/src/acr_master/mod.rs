@@ -55,23 +55,16 @@ pub struct Settings {
 
 /// The fields of lists.
 static MASTERS: Masters = Masters {
-    known: |_| None,
     query_port: Some("p"),
     usual_port: Some(servers::USUAL_PORT),
     probe_above: Some(1),
-    goes_on_after: None,
-    narrowed: &[],
-    selects: None,
-    game: None,
     enciphered: Some("encoded"),
-    end: EndOfList::InOneMessage("whole"),
     // The specification has neither: these are the responses of AssaultCube Reloaded's master.
     refusal: Some(("text", &["*f", "ERROR"])),
     stranger: Some(("auth", "f")),
     status: Some(("status", 200)),
     banned: Some(("flags", 2)),
-    greets_at: None,
-    lan_only: None,
+    ..Masters::of(EndOfList::InOneMessage("whole"))
 };
 
 impl Protocol for AcrMaster {

@@ -58,13 +58,11 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     proof: Some(&GS1005),
     accepts: Some(&GS1025),
     rechallenged: Some(&RECHALLENGED_ALWAYS),
-    lan_only: None,
-    large: &[],
     keywords: Some(("query", &["basic", "info", "status", "rules", "players"])),
-    challenge_first: false,
     player_keys: &["player_", "playername_"],
     endless: Some((LONE_PART, &causes::answers::NOT_TERMINATED)),
     registers: Some("gamespy1"),
+    ..Diagnosis::NONE
 };
 
 cause! {

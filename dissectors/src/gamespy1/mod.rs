@@ -101,22 +101,11 @@ static SERVER: Description = Description {
 
 /// The fields of lists.
 static MASTERS: Masters = Masters {
-    known: |_| None,
     query_port: Some("port"),
-    usual_port: None,
-    probe_above: None,
-    goes_on_after: None,
-    narrowed: &[],
-    selects: None,
     game: Some("gamename"),
     enciphered: Some("enciphered"),
-    end: EndOfList::Flag("whole"),
-    refusal: None,
-    stranger: None,
-    status: None,
-    banned: None,
     greets_at: Some(28900),
-    lan_only: None,
+    ..Masters::of(EndOfList::Flag("whole"))
 };
 
 impl Protocol for GameSpy1 {

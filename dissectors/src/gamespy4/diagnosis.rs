@@ -34,16 +34,9 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&GS4023, &causes::HEADER_BROKEN),
         Symptom::of(&GS4034, &causes::HEADER_BROKEN),
     ],
-    proof: None,
-    accepts: None,
-    rechallenged: None,
-    lan_only: None,
     large: &[("info_request", 0)],
-    keywords: None,
     challenge_first: true,
-    player_keys: &[],
-    endless: None,
-    registers: None,
+    ..Diagnosis::NONE
 };
 
 cause! {

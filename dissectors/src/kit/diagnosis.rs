@@ -66,3 +66,22 @@ pub struct Diagnosis {
     /// The protocol in which these servers register: their own, another one, or none.
     pub registers: Option<&'static str>,
 }
+
+impl Diagnosis {
+    /// No condition, and nothing special.
+    pub const NONE: Diagnosis = Diagnosis {
+        items: &[],
+        causes: &[],
+        symptoms: &[],
+        proof: None,
+        accepts: None,
+        rechallenged: None,
+        lan_only: None,
+        large: &[],
+        keywords: None,
+        challenge_first: false,
+        player_keys: &[],
+        endless: None,
+        registers: None,
+    };
+}

@@ -137,6 +137,30 @@ pub struct Masters {
     pub lan_only: Option<(&'static str, &'static str)>,
 }
 
+impl Masters {
+    /// Whole lists of addresses, which end like this, and nothing special.
+    pub const fn of(end: EndOfList) -> Masters {
+        Masters {
+            known: |_| None,
+            query_port: None,
+            usual_port: None,
+            probe_above: None,
+            goes_on_after: None,
+            narrowed: &[],
+            selects: None,
+            game: None,
+            enciphered: None,
+            end,
+            refusal: None,
+            stranger: None,
+            status: None,
+            banned: None,
+            greets_at: None,
+            lan_only: None,
+        }
+    }
+}
+
 /// How to find out whether a filtered list includes a server.
 #[derive(Clone, Copy, Debug)]
 pub struct ListFilter {

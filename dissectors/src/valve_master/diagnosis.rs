@@ -39,16 +39,9 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::saying(&VM044, JOINS_LATE, &causes::HEARTBEAT_RARE),
         Symptom::of(&VM026, &causes::LIST_CUT),
     ],
-    proof: None,
-    accepts: None,
-    rechallenged: None,
     lan_only: Some(&LAN_ONLY),
-    large: &[],
-    keywords: None,
-    challenge_first: false,
-    player_keys: &[],
-    endless: None,
     registers: Some("valve_master"),
+    ..Diagnosis::NONE
 };
 
 cause! {

@@ -88,9 +88,6 @@ fn known_master(master: SocketAddr) -> Option<&'static str> {
 /// The fields of lists.
 static MASTERS: Masters = Masters {
     known: known_master,
-    query_port: None,
-    usual_port: None,
-    probe_above: None,
     goes_on_after: Some("seed"),
     narrowed: &[("filter", ""), ("region", "255")],
     selects: Some(ListFilter {
@@ -99,17 +96,10 @@ static MASTERS: Masters = Masters {
         first_condition: selects::first_condition,
         begins: b'1',
     }),
-    game: None,
-    enciphered: None,
-    end: EndOfList::Flag("end"),
-    refusal: None,
-    stranger: None,
-    status: None,
-    banned: None,
-    greets_at: None,
     lan_only: Some(("lan", "1")),
 };
 
+    ..Masters::of(EndOfList::Flag("end"))
 impl Protocol for ValveMaster {
     const GROUP: Group = Group {
         prefix: "VM",
