@@ -202,9 +202,9 @@ macro_rules! protocols {
                     }
                 }
 
-                /// See [`Protocol::refused`].
+                /// See [`FlowState::refused`].
                 pub fn refused(&mut self, frame: u64) {
-                    match self { $(Conversation::$name(conversation) => $protocol::refused(conversation, frame)),+ }
+                    match self { $(Conversation::$name(conversation) => conversation.refused(frame)),+ }
                 }
 
                 /// See [`Protocol::again`].
@@ -226,14 +226,14 @@ macro_rules! protocols {
                     }
                 }
 
-                /// See [`Protocol::held`].
+                /// See [`FlowState::held`].
                 pub fn held(&self) -> usize {
-                    match self { $(Conversation::$name(conversation) => $protocol::held(conversation)),+ }
+                    match self { $(Conversation::$name(conversation) => conversation.held()),+ }
                 }
 
-                /// See [`Protocol::deadline`].
+                /// See [`FlowState::deadline`].
                 pub fn deadline(&self) -> Option<Time> {
-                    match self { $(Conversation::$name(conversation) => $protocol::deadline(conversation)),+ }
+                    match self { $(Conversation::$name(conversation) => conversation.deadline()),+ }
                 }
 
                 /// See [`Protocol::elapse`].

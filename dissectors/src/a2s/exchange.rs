@@ -10,8 +10,9 @@ use super::layout::message_byte_span;
 use super::messages as m;
 use super::observation::{Observation, Occasion};
 use super::overdue::{expire, give_up};
-use super::pending::{Notes, PendingRequest, Query};
-use super::state::{Conversation, Known, PlayerCount, UnmatchedList, between, issued};
+use super::pending::{Asked, Notes, PendingRequest};
+use super::shared::{PlayerCount, between, issued};
+use super::state::{Conversation, Known, UnmatchedList};
 use super::values::values;
 use super::{A2s, rules};
 use crate::kit::{
@@ -82,7 +83,7 @@ fn ask<S: Sink>(
     let mut notes = Notes::empty();
     notes.set(Notes::AFTER_INFO, cx.conversation.has_forms());
     notes.set(Notes::FOREIGN, is_foreign);
-    let what = Query::new(request, (status, value.unwrap_or(-1)), notes);
+    let what = Asked::new(request, (status, value.unwrap_or(-1)), notes);
     cx.shared.waiting.insert(payload, request, cx.settings);
     let sending = wait(cx, Request::new(what, mark, is_due), sink);
     status == ChallengeStatus::Issued && sending == Sending::New
@@ -99,14 +100,13 @@ fn answers(cx: &mut Context<'_, A2s>, what: Known, payload: &Payload<'_>) -> boo
 
 /// Adds a pending request, or a repeat of one.
 fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: PendingRequest, sink: &mut S) -> Sending {
-    let (clock, most) = (cx.settings.clock(asked.mark.time), cx.settings.limits.pending);
-    let sent = cx.conversation.requests.send(asked, most, clock);
+    let clock = cx.settings.clock(asked.mark.time);
+    let sent = cx.conversation.requests.send(asked, cx.settings, cx.budget);
     sink.sent(sent.sending);
     if sent.challenged.is_some_and(|what| what.kind == RequestKind::Info) {
         cx.conversation.known |= Known::GUARDED;
     }
-    let given_up = || cx.conversation.gives_up();
-    if let Some(overdue) = cx.budget.removed(sent.removed, given_up) {
+    if let Some(overdue) = sent.overdue {
         give_up(cx, &overdue, clock, sink);
     }
     sent.sending
@@ -334,7 +334,7 @@ fn answered(
         // Other forms follow the obsolete info.
         goes_on: response == ResponseKind::ObsoleteInfo,
     };
-    let is_other = |other: &Query| challenge.is_some_and(|it| it.value != other.challenge());
+    let is_other = |other: &Asked| challenge.is_some_and(|it| it.value != other.challenge());
     let clock = cx.settings.clock(payload.time);
     cx.conversation.requests.answer(at, answer, is_other, clock)
 }
@@ -452,7 +452,7 @@ fn serve<S: Sink>(
 }
 
 /// How often in a row a valid challenge was answered by another, this response included.
-fn rounds(tally: &mut Counters, asked: &Query, response: ResponseKind) -> u8 {
+fn rounds(tally: &mut Counters, asked: &Asked, response: ResponseKind) -> u8 {
     let Some(count) = Count::rounds(asked.kind) else { return 0 };
     let before = tally.get(count);
     if response != ResponseKind::Challenge {
@@ -490,7 +490,7 @@ fn unexpected<S: Sink>(
         conversation.missed = None;
         return None;
     }
-    if conversation.take_given_up() {
+    if conversation.requests.take_given_up() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
         rules::exchange(&Observation::Unasked { response, elsewhere: None }, kind, sink);
         return None;

@@ -27,6 +27,7 @@ mod parts;
 mod pending;
 mod recent_responses;
 pub(crate) mod rules;
+mod shared;
 mod split;
 mod state;
 mod values;
@@ -35,7 +36,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use state::{Conversation, SharedState};
+pub use shared::SharedState;
+pub use state::Conversation;
 
 use crate::kit::{
     Claim, Context, Description, Group, Hint, Info, Outline, Payload, Protocol, Sink, Time,
@@ -138,20 +140,8 @@ impl Protocol for A2s {
         cx.conversation.tidy();
     }
 
-    fn refused(conversation: &mut Conversation, frame: u64) {
-        conversation.requests.refused(frame);
-    }
-
     fn again<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
         conversation::again(cx, payload, sink);
-    }
-
-    fn held(conversation: &Conversation) -> usize {
-        conversation.held()
-    }
-
-    fn deadline(conversation: &Conversation) -> Option<Time> {
-        conversation.split_so_far()?.due()
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {

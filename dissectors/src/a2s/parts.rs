@@ -12,8 +12,8 @@ use super::state::Known;
 use super::{A2s, claim, decode, exchange, messages as m, rules};
 use crate::kit::inflate::{Inflated, inflate};
 use crate::kit::{
-    self, Context, CrossFlowEvent, Evidence, Limit, Message, Name, PartSpan, Payload, Role, Sink,
-    Span, Time,
+    self, Context, CrossFlowEvent, Evidence, Message, Name, PartSpan, Payload, Role, Sink, Span,
+    Time,
 };
 
 /// A split packet.
@@ -47,8 +47,7 @@ pub(super) fn message<S: Sink>(
                 return;
             }
             let most = cx.settings.limits.unfinished;
-            if let Some(oldest) = cx.conversation.split().take_beyond(most) {
-                cx.budget.meet(Limit::Unfinished);
+            if let Some(oldest) = cx.conversation.split().take_beyond(most, cx.budget) {
                 evict_oldest(cx, oldest, payload, sink);
             }
             let is_asked = cx.conversation.is_followed(side, cx.flow.began);

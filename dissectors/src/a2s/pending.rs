@@ -6,11 +6,11 @@ use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use crate::kit::{Question, Request};
 
 /// A request that waits for its response.
-pub(super) type PendingRequest = Request<Query>;
+pub(super) type PendingRequest = Request<Asked>;
 
 /// What a request asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Query {
+pub(super) struct Asked {
     pub(super) kind: RequestKind,
     pub(super) status: ChallengeStatus,
     challenge: [u8; 4],
@@ -31,13 +31,13 @@ bitflags! {
     }
 }
 
-impl Query {
+impl Asked {
     pub(super) fn new(
         kind: RequestKind,
         (status, challenge): (ChallengeStatus, i32),
         notes: Notes,
-    ) -> Query {
-        Query { kind, status, challenge: challenge.to_le_bytes(), notes }
+    ) -> Asked {
+        Asked { kind, status, challenge: challenge.to_le_bytes(), notes }
     }
 
     pub(super) fn challenge(&self) -> i32 {
@@ -77,15 +77,15 @@ impl Query {
     }
 }
 
-impl Question for Query {
-    fn repeats(&self, before: &Query) -> bool {
+impl Question for Asked {
+    fn repeats(&self, before: &Asked) -> bool {
         // Whatever stands for no challenge asks for the same.
         let has_none = !self.carries_challenge() && !before.carries_challenge();
         let is_same = (self.status, self.challenge) == (before.status, before.challenge);
         self.kind == before.kind && (has_none || is_same)
     }
 
-    fn is_alike(&self, other: &Query) -> bool {
+    fn is_alike(&self, other: &Asked) -> bool {
         self.kind == other.kind
     }
 
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_flow_of_one_request_takes_little_room() {
-        assert!(size_of::<Exchanges<Query>>() <= 32);
+        assert!(size_of::<Exchanges<Asked>>() <= 32);
         assert!(size_of::<super::super::Conversation>() <= 56);
     }
 }

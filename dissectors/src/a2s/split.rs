@@ -114,7 +114,7 @@ impl SplitResponse {
             return AddResult::Full;
         }
         self.more.last = payload.time;
-        self.due = Time(payload.time.0.saturating_add(timeout));
+        self.due = payload.time.after(timeout);
         self.read(payload.bytes, first);
         AddResult::Kept
     }

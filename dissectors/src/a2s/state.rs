@@ -1,8 +1,6 @@
-//! The state of one flow, and the state that spans flows: pending requests, and a compact summary
-//! of earlier messages.
+//! The state of one flow: pending requests, and a compact summary of earlier messages.
 
 use std::hash::BuildHasher;
-use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;
 
 use bitflags::bitflags;
@@ -11,22 +9,21 @@ use super::counters::{CoarseTime, Count, Counters};
 use super::decode::{self, DecodeContext, MessageSummary};
 use super::kinds::{RequestKind, ResponseKind};
 use super::layout::Layout;
-use super::pending::{Notes, PendingRequest, Query};
+use super::pending::{Asked, Notes, PendingRequest};
 use super::recent_responses::RecentResponses;
-use super::split::{BufferPool, LayoutReadings, SplitResponse};
+use super::split::{LayoutReadings, SplitResponse};
 
 use crate::kit::{
-    Clock, Exchanges, GivenUp, Host, LatestRequests, Payload, Recent, RecentMap, RequestFlags,
-    ResponseDue, Seed, ShortMark, Side, Socket, Time, UnfinishedResponses,
+    Clock, Exchanges, FlowState, OnDemand, Payload, RequestFlags, ResponseDue, Seed, ShortMark,
+    Side, Time, UnfinishedResponses,
 };
 
 /// The state of one flow.
 #[derive(Default)]
 pub struct Conversation {
     /// Requests that wait for a response, or may get a further one.
-    pub(super) requests: Exchanges<Query>,
-    /// State that most flows do not need.
-    more: Option<Box<MultiMessageState>>,
+    pub(super) requests: Exchanges<Asked>,
+    more: OnDemand<SplitState>,
     /// A keyed hash of the last response, because networks and some recordings duplicate packets.
     last: Option<NonZeroU64>,
     pub(super) tally: Counters,
@@ -43,28 +40,25 @@ pub struct Conversation {
     pub(super) began: bool,
 }
 
+/// State of flows with split responses, or with a list whose meaning is not known yet.
 #[derive(Default)]
-struct MultiMessageState {
+struct SplitState {
     done: RecentResponses,
-    open: Option<Box<Open>>,
+    open: OnDemand<Open>,
 }
 
-/// State that flows need for a short time only.
+/// State that these need for a short time only.
 #[derive(Default)]
 struct Open {
     split: UnfinishedResponses<LayoutReadings>,
     /// When a split response was last evicted to make room.
     spilled: Option<Time>,
     stray: Option<UnmatchedList>,
-    given_up: GivenUp,
 }
 
 impl Open {
     fn is_empty(&self) -> bool {
-        self.split.is_empty()
-            && self.spilled.is_none()
-            && self.stray.is_none()
-            && self.given_up.is_empty()
+        self.split.is_empty() && self.spilled.is_none() && self.stray.is_none()
     }
 }
 
@@ -135,48 +129,18 @@ const fn says(side: Side) -> Known {
     of_side(side, [Known::FIRST_SAYS, Known::SECOND_SAYS])
 }
 
-/// State that spans the flows between two hosts.
-#[derive(Default)]
-pub struct SharedState {
-    /// Issued challenges, with address and server.
-    pub(super) issued: Recent,
-    /// Pairs of client and server with a challenge that the recording lost.
-    pub(super) blurred: Recent,
-    /// Endpoints that wait for a response, by the host that was asked.
-    pub(super) waiting: LatestRequests<RequestKind>,
-    /// Pairs of hosts and servers that have responded to them: packets to these are for a server.
-    pub(super) served: Recent,
-    /// How many players the latest info of each server to a host counts, or a list without an info before; and when.
-    pub(super) counts: RecentMap<(Host, Socket), (PlayerCount, Time)>,
-    /// Which requests the game of each server answers, as it told a host.
-    pub(super) games: RecentMap<(Host, Socket), Known>,
-    /// Buffers for the next split response.
-    pub(super) spare: BufferPool,
-    /// The seed of the hashes that recognize copies.
-    pub(super) seed: Seed,
-}
+impl FlowState for Conversation {
+    fn held(&self) -> usize {
+        let open = |more: &SplitState| more.open.held(|open| open.split.held(|_| 0));
+        self.requests.held() + self.more.held(|more| more.done.held() + open(more))
+    }
 
-/// How many players a server has, as it says.
-#[derive(Clone, Copy)]
-pub(super) enum PlayerCount {
-    Info { players: u8, bots: u8 },
-    Listed(u32),
-}
+    fn refused(&mut self, frame: u64) {
+        self.requests.refused(frame);
+    }
 
-/// A client and a server.
-pub(super) fn between(client: IpAddr, server: SocketAddr) -> (Host, Socket) {
-    (Host(client), Socket(server))
-}
-
-/// A challenge that a server gave to an address. Challenges are bound to addresses, not to ports.
-pub(super) fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Host, Socket, i32) {
-    (Host(client), Socket(server), challenge)
-}
-
-impl SharedState {
-    /// Whether an endpoint has responded to this host as a server.
-    pub(super) fn is_served(&self, payload: &Payload<'_>) -> bool {
-        self.served.contains(&between(payload.from.ip(), payload.to)) == Some(true)
+    fn deadline(&self) -> Option<Time> {
+        self.split_so_far()?.due()
     }
 }
 
@@ -227,24 +191,22 @@ impl Conversation {
     }
 
     fn open(&mut self) -> &mut Open {
-        self.more.get_or_insert_default().open.get_or_insert_default()
+        self.more.get_or_default().open.get_or_default()
     }
 
     fn open_so_far(&self) -> Option<&Open> {
-        self.more.as_ref()?.open.as_deref()
+        self.more.get()?.open.get()
     }
 
     fn open_if_any(&mut self) -> Option<&mut Open> {
-        self.more.as_mut()?.open.as_deref_mut()
+        self.more.get_mut()?.open.get_mut()
     }
 
     /// Frees the memory of completed work.
     pub(super) fn tidy(&mut self) {
-        let Some(more) = &mut self.more else { return };
-        more.open.take_if(|open| open.is_empty());
-        if more.open.is_none() && more.done.is_empty() {
-            self.more = None;
-        }
+        let Some(more) = self.more.get_mut() else { return };
+        more.open.free_if(Open::is_empty);
+        self.more.free_if(|more| more.open.is_none() && more.done.is_empty());
     }
 
     /// The unfinished split responses of the flow.
@@ -269,12 +231,12 @@ impl Conversation {
 
     /// Its last complete split responses, if any.
     pub(super) fn done(&self) -> Option<&RecentResponses> {
-        Some(&self.more.as_ref()?.done)
+        Some(&self.more.get()?.done)
     }
 
     /// Adds a complete split response, with its ID and its message byte.
     pub(super) fn remember(&mut self, set: &SplitResponse, id: u32, layout: Layout, kind: u8) {
-        self.more.get_or_insert_default().done.remember(set, id, layout, kind);
+        self.more.get_or_default().done.remember(set, id, layout, kind);
     }
 
     /// The player list whose meaning the rest of the exchange shows.
@@ -288,14 +250,6 @@ impl Conversation {
         is: impl FnOnce(&UnmatchedList) -> bool,
     ) -> Option<UnmatchedList> {
         self.open_if_any()?.stray.take_if(|stray| is(stray))
-    }
-
-    pub(super) fn held(&self) -> usize {
-        let open = |open: &Open| size_of::<Open>() + open.split.held(|_| 0);
-        let more = |more: &MultiMessageState| {
-            size_of::<MultiMessageState>() + more.done.held() + more.open.as_deref().map_or(0, open)
-        };
-        self.requests.held() + self.more.as_deref().map_or(0, more)
     }
 
     /// This side sends an unknown message.
@@ -325,16 +279,6 @@ impl Conversation {
     /// progress when the capture of the flow began.
     pub(super) fn is_followed(&self, from: Side, began: bool) -> bool {
         self.was_asked(from) && (began || self.known.intersects(Known::FOLLOWED | Known::OUTLASTED))
-    }
-
-    /// A request was removed that may still be answered.
-    pub(super) fn gives_up(&mut self) {
-        self.open().given_up.add();
-    }
-
-    /// Whether a response may answer a request that was removed early: each may have one.
-    pub(super) fn take_given_up(&mut self) -> bool {
-        self.open_if_any().is_some_and(|open| open.given_up.take())
     }
 
     /// A response came that is too damaged to show which request it answers: a request keeps

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use crate::kit::http::{self, Framing};
 use crate::kit::{
-    Budget, Buffer, Closed, Context, CrossFlowEvent, Evidence, Framed, Limit, Limits, Mark, NewFor,
-    Payload, PendingRequests, Reply, Side, Sink, Time, Unread, room,
+    Budget, Buffer, Closed, Context, CrossFlowEvent, Evidence, FlowState, Framed, Limit, Limits,
+    Mark, NewFor, OnDemand, Payload, PendingRequests, Reply, Side, Sink, Time, Unread, room,
 };
 
 use super::lines::{BodyState, Response};
@@ -21,8 +21,8 @@ pub(super) type Cx<'c> = Context<'c, AcrMaster>;
 /// The state of one flow.
 #[derive(Default)]
 pub struct Conversation {
-    connection: Option<Box<HttpConnection>>,
-    pub(super) probing: Option<Box<ProbeState>>,
+    connection: OnDemand<HttpConnection>,
+    pub(super) probing: OnDemand<ProbeState>,
 }
 
 #[derive(Default)]
@@ -48,28 +48,26 @@ struct PendingRequest {
     request: Request,
 }
 
-impl Conversation {
-    /// Heap memory in bytes.
-    pub(super) fn held(&self) -> usize {
-        let probing = self.probing.as_deref().map_or(0, size_of_val);
-        let Some(connection) = &self.connection else { return probing };
-        let requests: usize = connection.waiting.iter().map(|it| it.request.held()).sum();
-        probing
-            + size_of::<HttpConnection>()
-            + connection.waiting.held()
-            + requests
-            + room(&connection.registrations)
+impl FlowState for Conversation {
+    fn held(&self) -> usize {
+        let connection = self.connection.held(|connection| {
+            let requests: usize = connection.waiting.iter().map(|it| it.request.held()).sum();
+            connection.waiting.held() + requests + room(&connection.registrations)
+        });
+        self.probing.held(|_| 0) + connection
     }
 
-    /// See [`crate::kit::Protocol::refused`].
-    pub(super) fn refused(&mut self, frame: u64) {
-        if let Some(probing) = &mut self.probing {
+    /// A request over TCP is not a single packet.
+    fn refused(&mut self, frame: u64) {
+        if let Some(probing) = self.probing.get_mut() {
             probing.refused(frame);
         }
     }
+}
 
+impl Conversation {
     fn connection(&mut self) -> &mut HttpConnection {
-        self.connection.get_or_insert_default()
+        self.connection.get_or_default()
     }
 
     /// The next message in a direction.
@@ -382,7 +380,7 @@ fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
 
 /// The flow has ended: checks what is pending.
 pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
-    let Some(connection) = cx.conversation.connection.as_deref_mut() else { return };
+    let Some(connection) = cx.conversation.connection.get_mut() else { return };
     for (key, mark) in std::mem::take(&mut connection.registrations) {
         if let Some(check) = cx.shared.take_unprobed(&key, &mark) {
             probe::check_probe(cx, key, &check, now, sink);

@@ -140,20 +140,11 @@ impl Protocol for AcrMaster {
         conversation::closed(cx, how, payload, sink);
     }
 
-    fn held(conversation: &Conversation) -> usize {
-        conversation.held()
-    }
-
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
         match payload.transport {
             Transport::Tcp => conversation::http(cx, payload, sink),
             Transport::Udp => probe::socket_check(cx, payload, sink),
         }
-    }
-
-    /// A request over TCP is not a single packet.
-    fn refused(conversation: &mut Conversation, frame: u64) {
-        conversation.refused(frame);
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {

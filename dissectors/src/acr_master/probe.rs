@@ -21,7 +21,7 @@ pub(super) struct ProbeState {
 }
 
 impl ProbeState {
-    /// See [`crate::kit::Protocol::refused`].
+    /// An ICMP error says that this packet did not arrive.
     pub(super) fn refused(&mut self, frame: u64) {
         self.probe.iter_mut().for_each(|probe| probe.refused(frame));
     }
@@ -38,7 +38,7 @@ impl ProbeState {
 
 /// Whether a datagram of a socket check is the probe and not the response.
 fn is_probe(cx: &mut Cx<'_>, payload: &Payload<'_>) -> bool {
-    match &cx.conversation.probing {
+    match cx.conversation.probing.get() {
         Some(probing) => probing.prober == payload.side,
         None => {
             cx.shared.reply(payload).is_none() && cx.shared.reply_from_elsewhere(payload).is_none()
@@ -56,7 +56,7 @@ fn show<S: Sink>(is_probe: bool, payload: &Payload<'_>, sink: &mut S) -> &'stati
 pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let is_probe = is_probe(cx, payload);
     let prober = if is_probe { payload.side } else { payload.side.other() };
-    let new = || Box::new(ProbeState { prober, probe: None, check: None });
+    let new = || ProbeState { prober, probe: None, check: None };
     let probing = cx.conversation.probing.get_or_insert_with(new);
     if is_probe {
         probing.probes(payload.mark(), cx.settings.answer_timeout);

@@ -154,7 +154,7 @@ impl SharedState {
         if now < self.sweep && now.since(self.sweep) >= -SWEEP {
             return false;
         }
-        self.sweep = Time(now.0.saturating_add(SWEEP));
+        self.sweep = now.after(SWEEP);
         self.checks.retain(|_, check| is_in_time(check, now));
         self.checks.len() < CHECKS
     }

@@ -62,7 +62,7 @@ pub(super) struct MasterConnection {
 impl MasterConnection {
     /// Heap memory in bytes.
     pub(super) fn held(&self) -> usize {
-        size_of::<MasterConnection>() + self.validated.as_ref().map_or(0, |it| it.game.len())
+        self.validated.as_ref().map_or(0, |it| it.game.len())
     }
 
     /// Whether this side is known to be the master's.

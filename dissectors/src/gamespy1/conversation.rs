@@ -1,12 +1,14 @@
 //! The conversation of one flow: determines the kind of a message and passes it on.
 
-use crate::kit::{Closed, Context, Evidence, Exchanges, Payload, Side, Sink, Time, Transport};
+use crate::kit::{
+    Closed, Context, Evidence, Exchanges, FlowState, OnDemand, Payload, Side, Sink, Time, Transport,
+};
 
 use super::connection::{self, MasterConnection};
 use super::decode::{self, MessageKind};
 use super::form::Form;
 use super::list;
-use super::pending_query::Query;
+use super::pending::Asked;
 use super::queries::{expire, query};
 use super::responses::{self, EndedResponse, OpenResponses};
 use super::stream::{HeldText, StreamFraming, StreamUnit};
@@ -20,7 +22,7 @@ type Cx<'c> = Context<'c, GameSpy1>;
 #[derive(Default)]
 pub struct Conversation {
     /// Queries that wait for a response.
-    pub(super) requests: Exchanges<Query>,
+    pub(super) requests: Exchanges<Asked>,
     /// The side whose latest response had no query: it may have been recorded before its query.
     pub(super) unasked: Option<Side>,
     /// The latest response counted as one only because a query was pending.
@@ -29,94 +31,87 @@ pub struct Conversation {
     began: bool,
     pub(super) ended: EndedResponse,
     /// State that a flow of one query does not need.
-    pub(super) more: Option<Box<MultiMessageState>>,
+    more: OnDemand<MultiMessageState>,
 }
 
 #[derive(Default)]
-pub(super) struct MultiMessageState {
+struct MultiMessageState {
     responses: OpenResponses,
-    uplink: Option<Box<Uplink>>,
-    connection: Option<Box<MasterConnection>>,
+    uplink: OnDemand<Uplink>,
+    connection: OnDemand<MasterConnection>,
     framing: StreamFraming,
     /// The flow belongs to the protocol only because the user forces it: all its bytes are shown.
     is_forced: bool,
 }
 
+impl FlowState for Conversation {
+    fn held(&self) -> usize {
+        let more = self.more.held(|more| {
+            let uplink = more.uplink.held(Uplink::held);
+            let connection = more.connection.held(MasterConnection::held);
+            more.responses.held() + more.framing.held() + uplink + connection
+        });
+        self.requests.held() + more
+    }
+
+    fn refused(&mut self, frame: u64) {
+        self.requests.refused(frame);
+        if let Some(uplink) = self.uplink_so_far() {
+            uplink.refuse(frame);
+        }
+    }
+
+    /// When the first response in parts is overdue, or a text in a stream is complete.
+    fn deadline(&self) -> Option<Time> {
+        let more = self.more.get()?;
+        more.responses.due().into_iter().chain(more.framing.due()).min()
+    }
+}
+
 impl Conversation {
-    pub(super) fn more(&mut self) -> &mut MultiMessageState {
-        self.more.get_or_insert_default()
-    }
-
-    /// Memory in bytes that the budget does not count.
-    pub(super) fn held(&self) -> usize {
-        let requests = self.requests.held();
-        let Some(more) = &self.more else { return requests };
-        requests
-            + size_of::<MultiMessageState>()
-            + more.responses.held()
-            + more.framing.held()
-            + more.uplink.as_ref().map_or(0, |uplink| uplink.held())
-            + more.connection.as_ref().map_or(0, |connection| connection.held())
-    }
-
     pub(super) fn responses(&mut self) -> &mut OpenResponses {
-        &mut self.more().responses
+        &mut self.more.get_or_default().responses
     }
 
     /// Whether a part of this response waits for the others.
     pub(super) fn has_parts(&self, side: Side, number: u32) -> bool {
-        self.more.as_ref().is_some_and(|more| more.responses.is_waiting(side, number))
+        self.more.get().is_some_and(|more| more.responses.is_waiting(side, number))
     }
 
     pub(super) fn uplink(&mut self) -> &mut Uplink {
-        self.more().uplink.get_or_insert_default()
+        self.more.get_or_default().uplink.get_or_default()
     }
 
     pub(super) fn uplink_so_far(&mut self) -> Option<&mut Uplink> {
-        self.more.as_mut()?.uplink.as_deref_mut()
+        self.more.get_mut()?.uplink.get_mut()
     }
 
     pub(super) fn connection(&mut self) -> &mut MasterConnection {
-        self.more().connection.get_or_insert_default()
+        self.more.get_or_default().connection.get_or_default()
     }
 
     pub(super) fn connection_so_far(&mut self) -> Option<&mut MasterConnection> {
-        self.more.as_mut()?.connection.as_deref_mut()
+        self.more.get_mut()?.connection.get_mut()
     }
 
     /// The read position in the stream.
     pub(super) fn framing(&mut self) -> &mut StreamFraming {
-        &mut self.more().framing
+        &mut self.more.get_or_default().framing
     }
 
     /// The form of the list that is due from this side; its request may still be held.
     pub(super) fn wanted(&mut self, side: Side) -> Option<Form> {
-        let more = self.more();
+        let more = self.more.get_or_default();
         let asked = more.framing.held_of(side.other()).map(words::scan);
-        let connection = more.connection.get_or_insert_default();
+        let connection = more.connection.get_or_default();
         let asked = asked.and_then(|words| connection.due(side, &words));
         asked.or_else(|| connection.owes().filter(|_| connection.is_master(side)))
-    }
-
-    /// When the first response in parts is overdue, or a text in a stream is complete.
-    pub(super) fn due(&self) -> Option<Time> {
-        let more = self.more.as_ref()?;
-        more.responses.due().into_iter().chain(more.framing.due()).min()
     }
 
     /// Whether a query from `answering`'s other side is pending that came since then.
     pub(super) fn awaits(&self, answering: Side, since: Time) -> bool {
         let mut marks = self.requests.iter().map(|asked| asked.mark);
         marks.any(|mark| mark.side != answering && mark.time >= since)
-    }
-
-    /// An ICMP error quotes this packet.
-    pub(super) fn refuse(&mut self, frame: u64) {
-        self.requests.refused(frame);
-        let uplink = self.uplink_so_far();
-        if let Some(uplink) = uplink {
-            uplink.refuse(frame);
-        }
     }
 }
 
@@ -132,9 +127,9 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     let is_first = !std::mem::replace(&mut cx.conversation.began, true);
     if kind == MessageKind::Other && !payload.bytes.starts_with(b"\\") && is_first {
         // The user says so.
-        cx.conversation.more.get_or_insert_default().is_forced = true;
+        cx.conversation.more.get_or_default().is_forced = true;
     }
-    let is_forced = cx.conversation.more.as_ref().is_some_and(|more| more.is_forced);
+    let is_forced = cx.conversation.more.get().is_some_and(|more| more.is_forced);
     if kind == MessageKind::Other && !payload.bytes.starts_with(b"\\") && !is_forced {
         // Games use these ports for their own traffic as well.
         expire(cx, payload.time, false, sink);
@@ -335,7 +330,7 @@ fn is_blocks(owes: Option<Form>, bytes: &[u8], words: &TextProperties<'_>) -> bo
 
 /// The capture has reached `now`.
 pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    if cx.conversation.more.is_some() {
+    if !cx.conversation.more.is_none() {
         while let Some(mut held) = cx.conversation.framing().take(now, end) {
             // The capture may end before the text does.
             held.lost |= !held.may_be_over();

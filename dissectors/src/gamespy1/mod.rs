@@ -30,7 +30,7 @@ mod kept;
 mod keywords;
 mod list;
 mod messages;
-mod pending_query;
+mod pending;
 mod queries;
 mod responses;
 pub(crate) mod rules;
@@ -217,20 +217,8 @@ impl Protocol for GameSpy1 {
         conversation::message(cx, payload, sink);
     }
 
-    fn refused(conversation: &mut Conversation, frame: u64) {
-        conversation.refuse(frame);
-    }
-
     fn again<S: Sink>(cx: &mut Context<'_, GameSpy1>, payload: &Payload<'_>, sink: &mut S) {
         conversation::again(cx, payload, sink);
-    }
-
-    fn held(conversation: &Conversation) -> usize {
-        conversation.held()
-    }
-
-    fn deadline(conversation: &Conversation) -> Option<Time> {
-        conversation.due()
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, GameSpy1>, now: Time, end: bool, sink: &mut S) {

@@ -4,7 +4,7 @@ use crate::kit::{
     Clock, Context, CrossFlowEvent, Evidence, Mark, Payload, Reply, Request, Side, Sink, Time,
 };
 
-use super::pending_query::{PendingQuery, Query, QueryKind};
+use super::pending::{Asked, PendingRequest, QueryKind};
 use super::words::TextProperties;
 use super::{GameSpy1, rules, uplink};
 
@@ -44,12 +44,12 @@ pub(super) fn query<S: Sink>(
     let mark = payload.mark();
     let [a, b, c, d, e, ..] = mark.frame.to_le_bytes();
     let (length, first) = ((mark.length as u16).to_le_bytes(), [a, b, c, d, e]);
-    let what = Query { kind: word, length, first };
-    let (clock, most) = (cx.settings.clock(payload.time), cx.settings.limits.pending);
-    let sent = cx.conversation.requests.send(Request::new(what, mark, true), most, clock);
+    let what = Asked { kind: word, length, first };
+    let asked = Request::new(what, mark, true);
+    let sent = cx.conversation.requests.send(asked, cx.settings, cx.budget);
     sink.sent(sent.sending);
-    if let Some(overdue) = cx.budget.removed(sent.removed, || ()) {
-        give_up(cx, &overdue, clock, sink);
+    if let Some(overdue) = sent.overdue {
+        give_up(cx, &overdue, cx.settings.clock(payload.time), sink);
     }
 }
 
@@ -89,14 +89,14 @@ pub(super) fn answered<S: Sink>(
     sink: &mut S,
 ) -> Option<AnsweredQuery> {
     let clock = cx.settings.clock(payload.time);
-    let asks = |asked: &PendingQuery| asked.mark.side != payload.side;
-    let in_time = |asked: &PendingQuery| asks(asked) && !asked.is_overdue(clock);
+    let asks = |asked: &PendingRequest| asked.mark.side != payload.side;
+    let in_time = |asked: &PendingRequest| asks(asked) && !asked.is_overdue(clock);
     let requests = &cx.conversation.requests;
     // One query that waits needs no choice.
     let has_choice = requests.iter().filter(in_time).nth(1).is_some();
     let kinds = if has_choice { kinds_by_keys(words, payload.bytes) } else { &[] };
     let of_kind = |kind: &QueryKind| {
-        requests.position(|asked: &PendingQuery| in_time(asked) && asked.what.kind == *kind)
+        requests.position(|asked: &PendingRequest| in_time(asked) && asked.what.kind == *kind)
     };
     let fitting = kinds.iter().find_map(of_kind);
     let at = fitting.or_else(|| requests.position(in_time)).or_else(|| requests.position(asks));
@@ -125,7 +125,7 @@ fn query_answered<S: Sink>(kind: QueryKind, payload: &Payload<'_>, sink: &mut S)
 }
 
 /// A query is no longer waited for.
-fn give_up<S: Sink>(cx: &Cx<'_>, asked: &PendingQuery, clock: Clock, sink: &mut S) {
+fn give_up<S: Sink>(cx: &Cx<'_>, asked: &PendingRequest, clock: Clock, sink: &mut S) {
     if !asked.what.kind.demands_response() {
         return;
     }
@@ -144,7 +144,7 @@ fn is_seen(cx: &Cx<'_>, side: Side) -> bool {
 /// it may still appear.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let (flow, clock) = (cx.flow, cx.settings.clock(now));
-    let waits = |asked: &PendingQuery| !flow.seen[asked.mark.side.other().index()];
+    let waits = |asked: &PendingRequest| !flow.seen[asked.mark.side.other().index()];
     while let Some(asked) = cx.conversation.requests.take_overdue(end, waits, clock) {
         give_up(cx, &asked, clock, sink);
     }

@@ -297,11 +297,10 @@ fn begin<S: Sink>(
     sink: &mut S,
 ) {
     let most = cx.settings.limits.unfinished;
-    if let Some(oldest) = cx.conversation.responses().waiting.take_beyond(most) {
-        cx.budget.meet(Limit::Unfinished);
+    if let Some(oldest) = cx.conversation.responses().waiting.take_beyond(most, cx.budget) {
         give_up(cx, *oldest, payload.time, sink);
     }
-    let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
+    let due = payload.time.after(cx.settings.answer_timeout);
     let asked = cx.flow.seen[payload.side.other().index()];
     let query = queries::answered(cx, payload, words, sink);
     let more = HeldDatagrams { mark: payload.mark(), held: Vec::new(), copied: true, asked: query };

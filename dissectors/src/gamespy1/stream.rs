@@ -151,7 +151,7 @@ impl StreamFraming {
         (held.frame, held.time, held.answered) = (payload.frame, payload.time, false);
         held.lost |= payload.lost;
         let over = ends::is_whole(&held.buffer.bytes);
-        held.due = over.then(|| Time(payload.time.0.saturating_add(timeout)));
+        held.due = over.then(|| payload.time.after(timeout));
         true
     }
 

@@ -50,7 +50,7 @@ impl Uplink {
     /// Heap memory in bytes.
     pub(super) fn held(&self) -> usize {
         let games = self.beat.iter().chain(&self.neighbour).map(|(_, game)| game.len());
-        size_of::<Uplink>() + games.sum::<usize>()
+        games.sum()
     }
 
     /// Whether this side has an unanswered challenge that is not part of a query.

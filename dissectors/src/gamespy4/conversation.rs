@@ -3,11 +3,11 @@
 
 use super::decode::Header;
 use super::packet::{PacketKind, RequestForm, RequestSummary};
-use super::pending_request::{Asked, PendingRequest};
+use super::pending::{Asked, PendingRequest};
 use super::recent_packets::RecentPackets;
 use super::unfinished::{PacketNumbers, PartResult};
 use crate::kit::{
-    Budget, Clock, Exchanges, GivenUp, Limits, Payload, Question, Removed, Reply, Request,
+    Budget, Clock, Exchanges, FlowState, Limits, OnDemand, Payload, Question, Reply, Request,
     RequestFlags, ResponseDue, Sending, Settings, ShortMark, Side, Time, Unfinished,
     UnfinishedResponses, room,
 };
@@ -17,7 +17,7 @@ use crate::kit::{
 pub struct Conversation {
     /// Requests, also those that were answered and may be answered again.
     requests: Exchanges<Asked>,
-    rest: Option<Box<MultiMessageState>>,
+    rest: OnDemand<MultiMessageState>,
 }
 
 /// State of flows with more than one message.
@@ -46,7 +46,6 @@ struct MultiMessageState {
     /// The latest info requests whose challenge is not known to be correct: timestamp and
     /// challenge.
     claimed: Vec<(u32, i32)>,
-    given_up: GivenUp,
 }
 
 /// Maximum number of given challenges.
@@ -74,42 +73,56 @@ pub(super) enum ResponseMatch {
     Nothing,
 }
 
-impl Conversation {
-    fn rest(&mut self) -> &mut MultiMessageState {
-        self.rest.get_or_insert_default()
+impl FlowState for Conversation {
+    fn held(&self) -> usize {
+        let rest = self.rest.held(|rest| {
+            let lists = room(&rest.given) + room(&rest.early) + room(&rest.claimed);
+            lists + rest.open.held(PacketNumbers::held) + rest.done.held()
+        });
+        self.requests.held() + rest
     }
 
+    fn refused(&mut self, frame: u64) {
+        self.requests.refused(frame);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.rest.get()?.open.due()
+    }
+}
+
+impl Conversation {
     /// The side that sends requests.
     pub(super) fn client(&self) -> Option<Side> {
-        let reported = self.rest.as_ref().and_then(|rest| rest.client);
+        let reported = self.rest.get().and_then(|rest| rest.client);
         reported.or(self.requests.iter().last().map(|asked| asked.mark.side))
     }
 
     /// This side sends requests.
     pub(super) fn set_client(&mut self, side: Side) {
         if self.client() != Some(side) {
-            self.rest().client = Some(side);
+            self.rest.get_or_default().client = Some(side);
         }
     }
 
     /// Whether the port that responds has not been checked yet; it counts as checked from now on.
     pub(super) fn checks_port(&mut self) -> bool {
-        !std::mem::replace(&mut self.rest().port_checked, true)
+        !std::mem::replace(&mut self.rest.get_or_default().port_checked, true)
     }
 
     /// The challenges that the client was given, the latest first.
     pub(super) fn given(&self) -> &[i32] {
-        self.rest.as_ref().map_or(&[], |rest| &rest.given)
+        self.rest.get().map_or(&[], |rest| &rest.given)
     }
 
     /// Whether the client was given others, which could not be read or are no longer stored.
     pub(super) fn was_given_more(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.gave_more || rest.gave_unreadable)
+        self.rest.get().is_some_and(|rest| rest.gave_more || rest.gave_unreadable)
     }
 
     /// The server gave a challenge.
     pub(super) fn give(&mut self, challenge: i32) {
-        let MultiMessageState { given, gave_more, .. } = self.rest();
+        let MultiMessageState { given, gave_more, .. } = self.rest.get_or_default();
         given.retain(|&other| other != challenge);
         *gave_more |= given.len() >= GIVEN;
         given.truncate(GIVEN - 1);
@@ -118,12 +131,12 @@ impl Conversation {
 
     /// The server gave a challenge that cannot be read.
     pub(super) fn give_unreadable(&mut self) {
-        self.rest().gave_unreadable = true;
+        self.rest.get_or_default().gave_unreadable = true;
     }
 
     /// Whether the server gave a challenge, whatever it was.
     pub(super) fn was_given_any(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.gave_unreadable || !rest.given.is_empty())
+        self.rest.get().is_some_and(|rest| rest.gave_unreadable || !rest.given.is_empty())
     }
 
     /// Stores a challenge that is not known to be correct. That of the first request of a flow is
@@ -132,7 +145,7 @@ impl Conversation {
         if self.rest.is_none() && self.requests.is_empty() {
             return;
         }
-        let claimed = &mut self.rest().claimed;
+        let claimed = &mut self.rest.get_or_default().claimed;
         claimed.retain(|&(other, _)| other != timestamp);
         claimed.truncate(GIVEN - 1);
         claimed.insert(0, (timestamp, challenge));
@@ -140,19 +153,20 @@ impl Conversation {
 
     /// The challenge of the info request with this timestamp, if it is not known to be right.
     pub(super) fn claim_of(&self, timestamp: u32) -> Option<i32> {
-        let mut claimed = self.rest.iter().flat_map(|rest| &rest.claimed);
+        let mut claimed = self.rest.get().into_iter().flat_map(|rest| &rest.claimed);
         claimed.find(|&&(other, _)| other == timestamp).map(|&(_, challenge)| challenge)
     }
 
-    /// Adds a request. Returns how it relates to earlier ones, and a request that is removed to make
-    /// room. `verified`: whether its challenge is correct, if known.
+    /// Adds a request. Returns how it relates to earlier ones, and an overdue one that is removed.
+    /// `verified`: whether its challenge is correct, if known.
     pub(super) fn ask(
         &mut self,
         summary: &RequestSummary,
         verified: Option<bool>,
         payload: &Payload<'_>,
         settings: &Settings,
-    ) -> (Sending, Option<Removed<Asked>>) {
+        budget: &mut Budget,
+    ) -> (Sending, Option<PendingRequest>) {
         let Some(timestamp) = summary.timestamp.map(u32::to_le_bytes) else {
             return (Sending::New, None);
         };
@@ -168,40 +182,30 @@ impl Conversation {
         let info = summary.timestamp.and_then(|timestamp| self.info_asked(timestamp));
         let begins_anew =
             info.filter(|info| is_challenge && waits(*info)).map(|info| info.mark.frame);
-        let rest = self.rest.as_mut().filter(|_| !is_challenge);
+        let rest = self.rest.get_mut().filter(|_| !is_challenge);
         let goes_on = rest.and_then(|rest| rest.challenged.take());
         let mut overdue = None;
         if let Some(at) = self.requests.latest(|other| asked.what.repeats(&other.what)) {
             let Some(before) = self.requests.get(at) else { return (Sending::New, None) };
             if before.waits(clock) {
                 self.requests.change(at, |same| repeat(same, asked));
-                self.rest().began.get_or_insert(before.mark.time);
+                self.rest.get_or_default().began.get_or_insert(before.mark.time);
                 let again = before.is_open().then_some(before.mark.frame);
                 return (Sending::of(goes_on, again.or(begins_anew)), None);
             }
             self.requests.take(at);
-            overdue = before.is_open().then_some(Removed::Overdue(before));
+            overdue = Some(before).filter(PendingRequest::is_open);
         }
         // Another challenge begins another exchange.
         if is_challenge
             && begins_anew.is_none()
-            && let Some(rest) = &mut self.rest
+            && let Some(rest) = self.rest.get_mut()
         {
             (rest.began, rest.challenged) = (None, None);
         }
         let sending = Sending::of(goes_on, begins_anew);
-        let removed = self.requests.push(asked, settings.limits.pending, clock);
+        let removed = self.requests.push(asked, settings, budget);
         (sending, overdue.or(removed))
-    }
-
-    /// A request was removed that may still be answered.
-    pub(super) fn gives_up(&mut self) {
-        self.rest().given_up.add();
-    }
-
-    /// This packet did not arrive.
-    pub(super) fn refused(&mut self, frame: u64) {
-        self.requests.refused(frame);
     }
 
     /// The place of the request with the timestamp of a response, unchanged or masked.
@@ -236,7 +240,7 @@ impl Conversation {
         }
         let exact = echoed.and_then(|at| self.requests.get(at));
         let is_exact = exact.is_some_and(|asked| asked.what.timestamp() == timestamp);
-        let given_up = !is_exact && self.rest.as_mut().is_some_and(|rest| rest.given_up.take());
+        let given_up = !is_exact && self.requests.take_given_up();
         let waits = |asked: &PendingRequest| asked.what.kind == kind && asked.is_open();
         let at = echoed.or_else(|| self.requests.latest(waits));
         // It is unknown which of the two it answers, so that none is reported as unanswered.
@@ -254,7 +258,7 @@ impl Conversation {
             let client = self.client();
             self.requests.take(at);
             if self.client() != client {
-                self.rest().client = client;
+                self.rest.get_or_default().client = client;
             }
         }
         Some(asked)
@@ -264,7 +268,7 @@ impl Conversation {
     /// one exchange.
     pub(super) fn reply_to(&mut self, asked: &PendingRequest) -> Reply {
         let complete = asked.what.kind == PacketKind::Info;
-        let rest = self.rest();
+        let rest = self.rest.get_or_default();
         let began = rest.began.unwrap_or(asked.mark.time);
         rest.began = (!complete).then_some(began);
         rest.challenged = (!complete).then_some(asked.mark.frame);
@@ -313,22 +317,22 @@ impl Conversation {
         asked: bool,
         packets: impl Iterator<Item = &'a [u8]>,
     ) {
-        self.rest().done.whole(timestamp, asked, packets);
+        self.rest.get_or_default().done.whole(timestamp, asked, packets);
     }
 
     /// A request for a challenge was answered.
     pub(super) fn done_challenge(&mut self, bytes: &[u8]) {
-        self.rest().done.challenge(bytes);
+        self.rest.get_or_default().done.challenge(bytes);
     }
 
     /// Whether this is an identical copy of a packet of one of the latest responses.
     pub(super) fn is_copy(&self, bytes: &[u8]) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.done.has(bytes))
+        self.rest.get().is_some_and(|rest| rest.done.has(bytes))
     }
 
     /// Whether the request of the latest whole response is in the capture.
     pub(super) fn done_was_asked(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.done.was_asked())
+        self.rest.get().is_some_and(|rest| rest.done.was_asked())
     }
 
     /// Whether the pending request with this timestamp, if any, has been answered.
@@ -338,7 +342,7 @@ impl Conversation {
 
     /// Stores an info request until the server's first packet, if there is room.
     pub(super) fn came_early(&mut self, request: EarlyRequest) -> bool {
-        let early = &mut self.rest().early;
+        let early = &mut self.rest.get_or_default().early;
         let room = early.len() < EARLY;
         if room {
             early.push(request);
@@ -348,7 +352,7 @@ impl Conversation {
 
     /// The info requests before any packet from the server.
     pub(super) fn take_early(&mut self) -> Vec<EarlyRequest> {
-        self.rest.as_mut().map(|rest| std::mem::take(&mut rest.early)).unwrap_or_default()
+        self.rest.get_mut().map(|rest| std::mem::take(&mut rest.early)).unwrap_or_default()
     }
 
     /// The timestamp of the response that a packet with an unknown timestamp belongs to: that of
@@ -358,9 +362,9 @@ impl Conversation {
         if self.waits(PacketKind::Info, timestamp) || self.is_open(timestamp) {
             return None;
         }
-        let rest = self.rest();
+        let rest = self.rest.get_or_default();
         if rest.done.is_latest(timestamp)
-            || !rest.given_up.is_empty()
+            || self.requests.has_given_up()
             || rest.done.has(payload.bytes)
         {
             return None;
@@ -369,7 +373,7 @@ impl Conversation {
         let mut waiting = self.requests.iter().filter(waits);
         let asked = waiting.next().filter(|asked| asked.is_open() && waiting.next().is_none())?;
         let asked = asked.what.timestamp();
-        let mut open = self.rest.iter().flat_map(|rest| rest.open.iter());
+        let mut open = self.rest.get().into_iter().flat_map(|rest| rest.open.iter());
         match open.find(|open| open.side == payload.side && echoes(asked, open.id)) {
             Some(open) => (!open.has_index(header.index)).then_some(open.id),
             None => Some(asked),
@@ -387,7 +391,7 @@ impl Conversation {
     ) -> PartResult {
         let asked = self.info_asked(header.timestamp);
         let asked = asked.map(|asked| (usize::from(asked.left), !asked.is_open()));
-        let rest = self.rest();
+        let rest = self.rest.get_or_default();
         let (side, id) = (payload.side, header.timestamp);
         if rest.open.find(side, id).is_none() {
             let answered = asked.map(|(_, answered)| answered);
@@ -395,7 +399,7 @@ impl Conversation {
                 return reported;
             }
             let open = Unfinished::new(id, side, asked.is_some(), PacketNumbers::default());
-            let due = Time(payload.time.0.saturating_add(timeout));
+            let due = payload.time.after(timeout);
             rest.open.push(Box::new(Unfinished { due, ..open }));
         }
         let Some(open) = rest.open.find_mut(side, id) else { return PartResult::Full };
@@ -412,33 +416,15 @@ impl Conversation {
         }
     }
 
-    /// Memory in bytes that the budget does not count.
-    pub(super) fn held(&self) -> usize {
-        let pending = self.requests.held();
-        let Some(rest) = &self.rest else { return pending };
-        let lists = room(&rest.given) + rest.open.held(PacketNumbers::held);
-        pending
-            + size_of::<MultiMessageState>()
-            + lists
-            + rest.done.held()
-            + room(&rest.early)
-            + room(&rest.claimed)
-    }
-
     /// Whether the response with this timestamp is incomplete.
     pub(super) fn is_open(&self, timestamp: u32) -> bool {
-        let mut open = self.rest.iter().flat_map(|rest| rest.open.iter());
+        let mut open = self.rest.get().into_iter().flat_map(|rest| rest.open.iter());
         open.any(|open| open.id == timestamp)
     }
 
     /// The incomplete responses, if there are any.
     pub(super) fn open(&mut self) -> Option<&mut UnfinishedResponses<PacketNumbers>> {
-        Some(&mut self.rest.as_mut()?.open)
-    }
-
-    /// When the first incomplete response times out.
-    pub(super) fn deadline(&self) -> Option<Time> {
-        self.rest.as_ref()?.open.due()
+        Some(&mut self.rest.get_mut()?.open)
     }
 }
 

@@ -29,7 +29,7 @@ mod kept;
 mod messages;
 mod packet;
 mod parts;
-mod pending_request;
+mod pending;
 mod recent_packets;
 mod response;
 mod rules;
@@ -48,7 +48,7 @@ use decode::Header;
 use messages as m;
 use packet::{PacketKind, RequestForm, RequestSummary, ResponseSummary};
 use parts::{fragment_fields, give_up_overdue, part};
-use pending_request::PendingRequest;
+use pending::PendingRequest;
 use response::DecodeContext;
 
 use crate::kit::{
@@ -174,10 +174,6 @@ impl Protocol for GameSpy4 {
         }
     }
 
-    fn refused(conversation: &mut Conversation, frame: u64) {
-        conversation.refused(frame);
-    }
-
     fn again<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
         match DatagramKind::of(cx.conversation, payload) {
             DatagramKind::Request => {
@@ -192,14 +188,6 @@ impl Protocol for GameSpy4 {
             DatagramKind::Response(PacketKind::Info) => info_again(cx.conversation, payload, sink),
             DatagramKind::Response(PacketKind::Unknown) => unknown(payload, sink),
         }
-    }
-
-    fn held(conversation: &Conversation) -> usize {
-        conversation.held()
-    }
-
-    fn deadline(conversation: &Conversation) -> Option<Time> {
-        conversation.deadline()
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S) {
@@ -233,12 +221,12 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     {
         cx.conversation.claimed(timestamp, challenge.value);
     }
-    let (sending, removed) = cx.conversation.ask(&asked, verified, payload, cx.settings);
+    let (sending, overdue) = cx.conversation.ask(&asked, verified, payload, cx.settings, cx.budget);
     sink.sent(sending);
     if let (PacketKind::Challenge, Some(timestamp)) = (summary.kind, summary.timestamp) {
         cx.shared.asks(timestamp, payload, cx.settings);
     }
-    if let Some(overdue) = cx.budget.removed(removed, || cx.conversation.gives_up()) {
+    if let Some(overdue) = overdue {
         unanswered(cx, &overdue, payload.time, sink);
     }
     cx.conversation.set_client(payload.side);

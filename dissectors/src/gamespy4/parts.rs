@@ -6,7 +6,7 @@ use super::response::DecodeContext;
 use super::unfinished::{IncompleteResponses, PacketsByResponse, PartResult};
 use super::{GameSpy4, join, messages as m, rules, whole};
 
-use crate::kit::{Context, Evidence, Limit, Payload, Sink, Time};
+use crate::kit::{Context, Evidence, Payload, Sink, Time};
 
 /// A packet of a response in several.
 pub(super) fn part<S: Sink>(
@@ -164,11 +164,9 @@ pub(super) fn give_up_overdue<S: Sink>(
 ) {
     let most = cx.settings.limits.unfinished;
     while let Some(open) = cx.conversation.open()
-        && let Some(open) = open.take_overdue(now, all).or_else(|| open.take_beyond(most + 1))
+        && let Some(open) =
+            open.take_overdue(now, all).or_else(|| open.take_beyond(most + 1, cx.budget))
     {
-        if !all && open.due > now {
-            cx.budget.meet(Limit::Unfinished);
-        }
         take_apart(cx, open, now, sink);
     }
 }

@@ -109,7 +109,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     pub(crate) fn elapse(&mut self, time: f64) {
         self.now = self.now.max(seconds(time));
         let due =
-            |flow: &LabFlow<P>| P::deadline(&flow.conversation).is_some_and(|due| due <= self.now);
+            |flow: &LabFlow<P>| flow.conversation.deadline().is_some_and(|due| due <= self.now);
         let keys: Vec<_> = self.flows.iter().filter(|(_, f)| due(f)).map(|(key, _)| *key).collect();
         for key in keys {
             self.elapse_flow(key, false);
@@ -135,7 +135,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
 
     /// An ICMP error quotes the datagram of this packet.
     pub(crate) fn refused(&mut self, frame: u64) -> &mut Lab<P, S> {
-        self.flows.values_mut().for_each(|flow| P::refused(&mut flow.conversation, frame));
+        self.flows.values_mut().for_each(|flow| flow.conversation.refused(frame));
         self
     }
 

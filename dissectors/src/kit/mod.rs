@@ -31,6 +31,7 @@ mod missing_requests;
 mod name;
 mod named;
 mod node;
+mod on_demand;
 mod outline;
 mod pairs;
 mod parts;
@@ -68,8 +69,8 @@ pub use cross_flow::{
 pub use diagnosis::{Diagnosis, Symptom};
 pub use evidence::{Evidence, Finding, Verdict};
 pub use exchanges::{
-    Answer, CompactRequest, Exchanges, GivenUp, LatestRequests, PendingRequests, Question, Removed,
-    Request, RequestFlags, ResponseDue, Sent, Unfinished, UnfinishedResponses,
+    Answer, CompactRequest, Exchanges, LatestRequests, PendingRequests, Question, Request,
+    RequestFlags, ResponseDue, Sent, Unfinished, UnfinishedResponses,
 };
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
@@ -90,12 +91,13 @@ pub use message::Message;
 pub(crate) use message::messages;
 pub use name::Name;
 pub use node::{Node, TextPlace, TreeView};
+pub use on_demand::OnDemand;
 pub use outline::{Outline, TextChallenge};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use payload::{Payload, Piece, Side, Transport};
 pub use protocol::{
-    Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Protocol, StreamView, Unread,
+    Claim, Closed, Context, FlowFacts, FlowState, Framed, Hint, Info, Protocol, StreamView, Unread,
 };
 pub use purpose::{Description, EndOfList, KeyLookup, ListFilter, Masters, Purpose};
 pub use quoted::Quoted;

@@ -221,6 +221,22 @@ pub struct Context<'c, P: Protocol> {
     pub budget: &'c mut Budget,
 }
 
+/// The state of one flow. It should be small for a flow with a single message.
+pub trait FlowState: Default + Send {
+    /// Heap memory in bytes. Memory that [`Budget`] counts, such as unfinished responses, is left out.
+    fn held(&self) -> usize;
+
+    /// An ICMP error says that a datagram of the flow, sent in this packet, did not arrive. If it
+    /// is a request, no response will come: see [`Evidence::refused`].
+    fn refused(&mut self, _frame: u64) {}
+
+    /// The latest time at which [`Protocol::elapse`] must be called, because something unfinished times
+    /// out.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}
+
 /// One protocol. Its inputs are bytes and times, its output goes to a sink; it never waits, prints
 /// or opens anything.
 pub trait Protocol: Sized {
@@ -230,8 +246,8 @@ pub trait Protocol: Sized {
     const INFO: Info;
     /// Its settings for users; `()` for none.
     type Settings: Clone + std::fmt::Debug + Default;
-    /// The state of one flow. It should be small for a flow with a single message.
-    type Conversation: Default + Send;
+    /// The state of one flow.
+    type Conversation: FlowState;
     /// State that spans flows. Its entries must be keyed so that traffic of one pair of hosts never
     /// affects the results of another.
     type SharedState: Default + Send;
@@ -316,22 +332,9 @@ pub trait Protocol: Sized {
     /// Decodes and checks one datagram or framed message, and updates the conversation.
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S);
 
-    /// An ICMP error says that a datagram of the flow, sent in this packet, did not arrive. If it
-    /// is a request, no response will come: see [`Evidence::refused`].
-    fn refused(_: &mut Self::Conversation, _frame: u64) {}
-
     /// Decodes a duplicate datagram like [`Protocol::message`], only to show it: checks nothing and
     /// leaves the conversation unchanged.
     fn again<S: Sink>(_: &mut Context<'_, Self>, _: &Payload<'_>, _: &mut S) {}
-
-    /// Heap memory of the state of a flow, in bytes. Memory that [`Budget`] counts, such as
-    /// unfinished responses, is left out.
-    fn held(conversation: &Self::Conversation) -> usize;
-
-    /// The latest time at which `elapse` must be called, because something unfinished times out.
-    fn deadline(_: &Self::Conversation) -> Option<Time> {
-        None
-    }
 
     /// The capture has reached `now`. With `end`, the flow has ended, and all open requests are
     /// checked.

@@ -47,6 +47,11 @@ impl Time {
         self.0.saturating_sub(earlier.0).max(0)
     }
 
+    /// So many nanoseconds after this.
+    pub fn after(self, nanoseconds: i64) -> Time {
+        Time(self.0.saturating_add(nanoseconds))
+    }
+
     /// The Gregorian date in UTC: year, month, day. 64-bit nanoseconds reach from 1677 to 2262, so a
     /// year has always four digits.
     pub fn date(self) -> (u32, u32, u32) {

@@ -270,7 +270,7 @@ impl BriefLoad {
         let mut detailed = DetailedLoad { first: Some(first), ..DetailedLoad::default() };
         for event in self.events() {
             let what = self.kinds.get(usize::from(event.kind)).copied().unwrap_or_default();
-            let time = Time(self.first.time.0.saturating_add(i64::from(event.after) * 1000));
+            let time = self.first.time.after(i64::from(event.after) * 1000);
             let (source, bytes) = (self.from.ip(), event.bytes);
             let asked = event.asked.map(u32::from);
             detailed.takes(&LoadMessage { what, source, time, bytes, asked }, settings, room);

@@ -1,12 +1,10 @@
-//! The state of one flow, and of other flows between its two hosts. It passes messages to the
-//! listing and the registration, and their results to the rules.
-
-use std::net::{IpAddr, SocketAddr};
+//! The state of one flow. It passes messages to the listing and the registration, and their results to
+//! the rules.
 
 use crate::kit::{
-    Clock, Context, CrossFlowEvent, Evidence, Exchanges, LatestRequests, ListRules, Mark, NewFor,
-    Payload, Protocol, Recent, RecentMap, Request, RequestFlags, ResponseDue, SeenMessage, Sending,
-    Sink, Span, Time, is_private,
+    Clock, Context, CrossFlowEvent, Evidence, Exchanges, FlowState, ListRules, Mark, NewFor,
+    OnDemand, Payload, Protocol, Request, RequestFlags, ResponseDue, SeenMessage, Sending, Sink,
+    Span, Time, is_private,
 };
 
 use super::ValveMaster;
@@ -17,61 +15,61 @@ use super::filter::WantedAddresses;
 use super::info_keys::{Engine, InfoSummary};
 use super::listing::{Listing, QueryPosition, ReplyMatch, first_query};
 use super::messages::{CHALLENGE_RESPONSE, JOIN, QUERY};
-use super::pending::{ANSWER, Asked, FilterHash, PendingRequest, Query, ServerChallenge};
+use super::pending::{ANSWER, Asked, PendingRequest, Query, ServerChallenge};
 use super::registration::{ChallengeReason, Claimed, JoinResult, Registration, first_join};
 use super::reply::{BLOCK, ReplySummary};
 use super::rules;
+use super::shared::{FIRST_PAGE, ListingOutcome, WaitsFor, WantedReply};
 
 /// The state of one flow. Most flows of a flood have one message, which is stored inline.
 #[derive(Default)]
 pub struct Conversation {
     /// What waits for a response.
     requests: Exchanges<Asked>,
-    /// State of flows with more than one message.
-    more: Option<Box<MultiMessageState>>,
+    roles: OnDemand<Roles>,
 }
 
+/// What the sender of more than one message is: a client that lists servers, a server that registers, or both.
 #[derive(Default)]
-struct MultiMessageState {
-    listing: Option<Box<Listing>>,
-    registration: Option<Box<Registration>>,
+struct Roles {
+    listing: OnDemand<Listing>,
+    registration: OnDemand<Registration>,
+}
+
+impl FlowState for Conversation {
+    fn held(&self) -> usize {
+        let roles = |roles: &Roles| {
+            roles.listing.held(Listing::held) + roles.registration.held(Registration::held)
+        };
+        self.requests.held() + self.roles.held(roles)
+    }
+
+    fn refused(&mut self, frame: u64) {
+        self.requests.refused(frame);
+    }
 }
 
 impl Conversation {
     fn is_silent(&self) -> bool {
-        self.requests.is_empty() && self.more.is_none()
+        self.requests.is_empty() && self.roles.is_none()
     }
 
     fn listing_so_far(&self) -> Option<&Listing> {
-        self.more.as_ref()?.listing.as_deref()
+        self.roles.get()?.listing.get()
     }
 
     /// The listing, and what waits.
     fn listing(&mut self) -> (&mut Listing, &mut Exchanges<Asked>) {
-        let Conversation { requests, more } = self;
-        let listing = &mut more.get_or_insert_default().listing;
-        (listing.get_or_insert_with(|| Box::new(Listing::of(requests))), requests)
+        let Conversation { requests, roles } = self;
+        let listing = &mut roles.get_or_default().listing;
+        (listing.get_or_insert_with(|| Listing::of(requests)), requests)
     }
 
     /// The registration, and what waits.
     fn registration(&mut self) -> (&mut Registration, &mut Exchanges<Asked>) {
-        let Conversation { requests, more } = self;
-        let registration = &mut more.get_or_insert_default().registration;
-        (registration.get_or_insert_with(|| Box::new(Registration::of(requests))), requests)
-    }
-
-    pub(super) fn held(&self) -> usize {
-        let requests = self.requests.held();
-        let Some(more) = &self.more else { return requests };
-        requests
-            + size_of::<MultiMessageState>()
-            + more.listing.as_ref().map_or(0, |listing| listing.held())
-            + more.registration.as_ref().map_or(0, |registration| registration.held())
-    }
-
-    /// This packet did not arrive.
-    pub(super) fn refused(&mut self, frame: u64) {
-        self.requests.refused(frame);
+        let Conversation { requests, roles } = self;
+        let registration = &mut roles.get_or_default().registration;
+        (registration.get_or_insert_with(|| Registration::of(requests)), requests)
     }
 
     /// The latest query, and its packet.
@@ -82,7 +80,7 @@ impl Conversation {
     fn known(&self, payload: &Payload<'_>) -> DecodeContext {
         // The reply may repeat the challenge of an earlier join that still waits.
         let repeated = payload.bytes.get(10..14).and_then(|bytes| bytes.first_chunk().copied());
-        let registration = self.more.as_ref().and_then(|more| more.registration.as_deref());
+        let registration = self.roles.get().and_then(|roles| roles.registration.get());
         let server_challenge = match (registration, repeated) {
             (Some(joined), Some(repeated)) if joined.has_sent(repeated) => Some(Some(repeated)),
             (Some(joined), _) => joined.server_challenge(),
@@ -98,74 +96,6 @@ impl Conversation {
             is_public: !is_private(payload.from.ip()),
             lost: payload.lost,
         }
-    }
-}
-
-/// The positions of all clients' listings: the client's host, the master, the last address of a
-/// reply, and what happened to the listing there.
-#[derive(Default)]
-pub struct SharedState {
-    stops: Recent,
-    /// What the reply to a client's latest query must be, by client and master, if anything.
-    wanted: RecentMap<[SocketAddr; 2], WantedReply>,
-    /// The first server of the latest first page of each list: when, and which.
-    first_pages: RecentMap<(IpAddr, SocketAddr, FilterHash), (Time, Endpoint)>,
-    /// Endpoints that wait for a list or a challenge, by the host that was asked.
-    waiting: LatestRequests<WaitsFor>,
-}
-
-/// What a client or a server waits for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum WaitsFor {
-    List,
-    Challenge,
-}
-
-/// What a reply must be, beside a list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct WantedReply {
-    addresses: WantedAddresses,
-    /// The first page, because the socket is new, although the query asks for a later one.
-    first_page: bool,
-}
-
-/// Nanoseconds within which two first pages of a list begin with the same server.
-const FIRST_PAGE: i64 = 60_000_000_000;
-
-/// What happened to a listing at the last address of a reply.
-#[derive(Clone, Copy, Hash)]
-enum ListingOutcome {
-    /// It stopped there, on a socket of the client's host.
-    Stopped,
-    /// It continued on its socket.
-    WentOn,
-    /// Its flow ended there: the port.
-    Left(u16),
-}
-
-impl SharedState {
-    fn note(
-        &mut self,
-        [client, master]: [SocketAddr; 2],
-        last: Endpoint,
-        stop: ListingOutcome,
-        most: usize,
-    ) {
-        self.stops.insert(&(client.ip(), master, last, stop), most);
-    }
-
-    fn was(&self, [client, master]: [SocketAddr; 2], last: Endpoint, stop: ListingOutcome) -> bool {
-        self.stops.contains(&(client.ip(), master, last, stop)) == Some(true)
-    }
-
-    pub(super) fn forgot(&self) -> bool {
-        self.stops.forgot() || self.waiting.forgot()
-    }
-
-    /// Whether a listing of this client's host stopped at an address and has not continued.
-    fn stands_at(&self, ends: [SocketAddr; 2], seed: Endpoint) -> bool {
-        self.was(ends, seed, ListingOutcome::Stopped)
-            && !self.was(ends, seed, ListingOutcome::WentOn)
     }
 }
 
@@ -378,10 +308,9 @@ fn reply<S: Sink>(
 
 /// Adds a message that waits for a response, or a repeat of one.
 fn wait<S: Sink>(cx: &mut Cx<'_>, asked: PendingRequest, sink: &mut S) -> Sending {
-    let (clock, most) = (cx.settings.clock(asked.mark.time), cx.settings.limits.pending);
-    let sent = cx.conversation.requests.send(asked, most, clock);
-    let gives_up = || cx.conversation.listing().0.given_up.add();
-    if let Some(overdue) = cx.budget.removed(sent.removed, gives_up) {
+    let clock = cx.settings.clock(asked.mark.time);
+    let sent = cx.conversation.requests.send(asked, cx.settings, cx.budget);
+    if let Some(overdue) = sent.overdue {
         unanswered(cx, &overdue, clock, sink);
     }
     sent.sending
@@ -531,9 +460,9 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
     if !end {
         return;
     }
-    let Conversation { mut requests, more } = std::mem::take(cx.conversation);
-    let MultiMessageState { listing, registration } = more.map(|more| *more).unwrap_or_default();
-    if let Some(mut listing) = listing {
+    let Conversation { mut requests, mut roles } = std::mem::take(cx.conversation);
+    let Roles { mut listing, mut registration } = roles.take().unwrap_or_default();
+    if let Some(listing) = listing.get_mut() {
         listing.release(cx.budget);
         // The client may continue it on this socket, after a silence.
         if let Some((side, last)) = listing.stands_at() {
@@ -541,7 +470,7 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
             cx.shared.note(ends, last, ListingOutcome::Left(ends[0].port()), most);
         }
     }
-    let early = registration.and_then(|mut registration| registration.take_early());
+    let early = registration.get_mut().and_then(Registration::take_early);
     unchallenged(cx, early, false, sink);
     let clock = cx.settings.clock(now);
     requests.take_all().for_each(|asked| unanswered(cx, &asked, clock, sink));

@@ -4,8 +4,7 @@
 use std::hash::BuildHasher;
 
 use crate::kit::{
-    Budget, Clock, Exchanges, GivenUp, Map, Mark, Payload, Reply, ResponseDue, Side, Time,
-    keyed_hash,
+    Budget, Clock, Exchanges, Map, Mark, Payload, Reply, ResponseDue, Side, Time, keyed_hash,
 };
 
 use super::endpoint::{Endpoint, ZERO};
@@ -74,8 +73,6 @@ pub(super) struct Listing {
     latest: Option<(Query, Mark)>,
     /// The latest query was repeated.
     retried: bool,
-    /// Replies that may still come to queries that no longer wait.
-    pub(super) given_up: GivenUp,
     /// Region and filter of the listing's first query.
     begun_with: Option<(u8, FilterHash)>,
     /// The last address of the latest reply.
@@ -112,7 +109,7 @@ impl Listing {
 
     /// Memory in bytes that the budget does not count.
     pub(super) fn held(&self) -> usize {
-        size_of::<Listing>() + self.filter.as_ref().map_or(0, |filter| filter.len())
+        self.filter.as_ref().map_or(0, |filter| filter.len())
     }
 
     /// The latest query, and its packet.
@@ -165,7 +162,7 @@ impl Listing {
         // A query to which no response is due waits only until the next one.
         requests.retain(|asked| asked.due != ResponseDue::No || asked.what.query().is_none());
         if pause >= clock.timeout {
-            self.given_up = GivenUp::default();
+            requests.forget_given_up();
             requests.retain(|asked| asked.is_open() || !asked.is_overdue(clock));
         }
         if query.seed == Some(ZERO) || query.seed.is_none() {
@@ -243,13 +240,13 @@ impl Listing {
             Some(asked) if asked.is_open() => {
                 // The network may have duplicated a page, so that the response is still to come.
                 if copy {
-                    self.given_up.add();
+                    requests.give_up();
                 }
                 let due = asked.due == ResponseDue::Yes;
                 return ReplyMatch::Query { due, asked: asked.reply(true) };
             }
             Some(_) => return ReplyMatch::Again,
-            None if self.given_up.take() => return ReplyMatch::Again,
+            None if requests.take_given_up() => return ReplyMatch::Again,
             None => {}
         }
         match self.replied {

@@ -32,10 +32,12 @@ mod registration;
 mod reply;
 pub(crate) mod rules;
 mod selects;
+mod shared;
 #[cfg(test)]
 mod tests;
 
-pub use conversation::{Conversation, SharedState};
+pub use conversation::Conversation;
+pub use shared::SharedState;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -97,9 +99,9 @@ static MASTERS: Masters = Masters {
         begins: b'1',
     }),
     lan_only: Some(("lan", "1")),
+    ..Masters::of(EndOfList::Flag("end"))
 };
 
-    ..Masters::of(EndOfList::Flag("end"))
 impl Protocol for ValveMaster {
     const GROUP: Group = Group {
         prefix: "VM",
@@ -169,16 +171,8 @@ impl Protocol for ValveMaster {
         shared.forgot()
     }
 
-    fn held(conversation: &Conversation) -> usize {
-        conversation.held()
-    }
-
     fn message<S: Sink>(cx: &mut Context<'_, ValveMaster>, payload: &Payload<'_>, sink: &mut S) {
         conversation::message(cx, payload, sink);
-    }
-
-    fn refused(conversation: &mut Conversation, frame: u64) {
-        conversation.refused(frame);
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, ValveMaster>, payload: &Payload<'_>, sink: &mut S) {

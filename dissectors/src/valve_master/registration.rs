@@ -131,7 +131,7 @@ impl Registration {
 
     /// Memory in bytes.
     pub(super) fn held(&self) -> usize {
-        size_of::<Registration>() + room(&self.given) + room(&self.earlier)
+        room(&self.given) + room(&self.earlier)
     }
 
     /// The challenge in the latest join, if there was a join.

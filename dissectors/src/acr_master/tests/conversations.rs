@@ -1,9 +1,8 @@
 //! State that spans several connections.
 
-use crate::acr_master::AcrMaster;
 use crate::acr_master::rules::*;
 use crate::kit::lab::HeardMessage;
-use crate::kit::{Protocol, Secret};
+use crate::kit::{FlowState, Secret};
 
 use super::lab::{C, Lab, LabSegment, M, S, TestRecorder, ask, exchange};
 
@@ -336,9 +335,7 @@ fn unanswered(refused: Option<u64>, answered: bool) -> [u64; 3] {
     let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
     lab.tcp(0.0, (S, M), S, register, LabSegment::default());
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
-    lab.each_talk(|it| {
-        conversation = refused.map(|frame| AcrMaster::refused(it, frame)).or(conversation)
-    });
+    lab.each_talk(|it| conversation = refused.map(|frame| it.refused(frame)).or(conversation));
     if answered {
         lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
     }

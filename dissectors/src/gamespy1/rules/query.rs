@@ -1,6 +1,6 @@
 //! Queries to game servers, and their responses in parts.
 
-use crate::gamespy1::pending_query::{PendingQuery, QueryKind};
+use crate::gamespy1::pending::{PendingRequest, QueryKind};
 use crate::gamespy1::words::decimal;
 use crate::kit::repeated_names::repeated;
 use crate::kit::{
@@ -49,7 +49,7 @@ pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
 
 /// A query that the asked server did not answer; another one may have.
 pub(in crate::gamespy1) fn query_ignored<S: Sink>(
-    asked: &PendingQuery,
+    asked: &PendingRequest,
     evidence: Evidence,
     seen: SeenMessage,
     sink: &mut S,

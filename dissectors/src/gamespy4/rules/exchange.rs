@@ -1,6 +1,6 @@
 //! The order of messages: which request a response answers, and the use of challenges.
 
-use crate::gamespy4::pending_request::PendingRequest;
+use crate::gamespy4::pending::PendingRequest;
 use crate::kit::{
     CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseDue, ResponseRules, Rule,
     SeenMessage, Sink, Span, Time,

@@ -14,7 +14,10 @@ pub use pending::PendingRequests;
 pub use request::{CompactRequest, Question, Request, RequestFlags, ResponseDue};
 pub use unfinished::{Unfinished, UnfinishedResponses};
 
-use crate::kit::{Budget, Clock, Evidence, FlowFacts, Limit, Mark, SeenMessage, Sending, Side};
+use crate::kit::{
+    Budget, Clock, Evidence, FlowFacts, FlowState, Limit, Mark, SeenMessage, Sending, Settings,
+    Side,
+};
 
 /// The requests of one flow that wait for a response or may get a further one, in the order in which
 /// they were sent.
@@ -34,17 +37,8 @@ pub struct Sent<Q> {
     pub sending: Sending,
     /// The request whose response must have been the challenge in this one.
     pub challenged: Option<Q>,
-    /// A request that was removed to make room.
-    pub removed: Option<Removed<Q>>,
-}
-
-/// A request that was removed to make room for another.
-#[derive(Clone, Copy, Debug)]
-pub enum Removed<Q> {
-    /// Its response was overdue.
-    Overdue(Request<Q>),
-    /// It could still be answered.
-    Early(Request<Q>),
+    /// An overdue request, which was removed to make room.
+    pub overdue: Option<Request<Q>>,
 }
 
 /// A response to one of the requests.
@@ -58,29 +52,6 @@ pub struct Answer {
     pub is_copy: bool,
     /// More responses may follow it.
     pub goes_on: bool,
-}
-
-/// How many requests were removed before they were overdue: each may still be answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GivenUp(u8);
-
-impl GivenUp {
-    /// A request was removed.
-    pub fn add(&mut self) {
-        self.0 = self.0.saturating_add(1);
-    }
-
-    /// Whether a response may answer one of them; then one fewer is left.
-    pub fn take(&mut self) -> bool {
-        let is_left = self.0 > 0;
-        self.0 = self.0.saturating_sub(1);
-        is_left
-    }
-
-    /// Whether there is none.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
 }
 
 impl<Q: Question> Exchanges<Q> {
@@ -146,52 +117,78 @@ impl<Q: Question> Exchanges<Q> {
         self.0.take().map(|kept| kept.get())
     }
 
-    /// Heap memory in bytes.
-    pub fn held(&self) -> usize {
-        self.0.held()
-    }
-
-    /// An ICMP error says that this packet did not arrive.
-    pub fn refused(&mut self, frame: u64) {
-        if let Some(at) = self.latest(|asked| asked.mark.frame == frame) {
-            self.change(at, |asked| asked.refused(frame));
-        }
-    }
-
-    /// Adds a request, of which at most `most` wait: a repeat, the continuation of an exchange with the
-    /// challenge in its response, or a new one.
-    pub fn send(&mut self, mut asked: Request<Q>, most: usize, clock: Clock) -> Sent<Q> {
+    /// Adds a request: a repeat, the continuation of an exchange with the challenge in its response, or a
+    /// new one.
+    pub fn send(
+        &mut self,
+        mut asked: Request<Q>,
+        settings: &Settings,
+        budget: &mut Budget,
+    ) -> Sent<Q> {
+        let clock = settings.clock(asked.mark.time);
         if let Some(at) = self.position(|before| asked.is_again(before, clock.timeout)) {
             let mut frame = 0;
             self.change(at, |before| {
                 frame = before.mark.frame;
                 before.sent_again(asked.mark);
             });
-            return Sent { sending: Sending::Again(frame), challenged: None, removed: None };
+            return Sent { sending: Sending::Again(frame), challenged: None, overdue: None };
         }
         let (goes_on, challenged) = self.go_on(&mut asked, clock.timeout);
         let sending = Sending::of(goes_on, self.begin_anew(&mut asked, clock.timeout));
-        let removed = self.push(asked, most, clock);
-        Sent { sending, challenged, removed }
+        let overdue = self.push(asked, settings, budget);
+        Sent { sending, challenged, overdue }
     }
 
     /// Adds a request that is none of those that wait. To make room, the oldest one is removed, and
-    /// before all others one that was answered.
-    pub fn push(&mut self, asked: Request<Q>, most: usize, clock: Clock) -> Option<Removed<Q>> {
-        let removed = if self.0.len() >= most.max(1) { self.make_room(clock) } else { None };
+    /// before all others one that was answered. Returns it if it is overdue.
+    pub fn push(
+        &mut self,
+        asked: Request<Q>,
+        settings: &Settings,
+        budget: &mut Budget,
+    ) -> Option<Request<Q>> {
+        let is_full = self.0.len() >= settings.limits.pending.max(1);
+        let clock = settings.clock(asked.mark.time);
+        let overdue = if is_full { self.make_room(clock, budget) } else { None };
         self.0.push(asked.into());
-        removed
+        overdue
     }
 
-    fn make_room(&mut self, clock: Clock) -> Option<Removed<Q>> {
+    fn make_room(&mut self, clock: Clock, budget: &mut Budget) -> Option<Request<Q>> {
         if let Some(at) = self.position(|asked| asked.due == ResponseDue::Answered) {
             self.take(at);
             return None;
         }
-        self.take(0).map(|asked| match asked.is(RequestFlags::REFUSED) || asked.is_overdue(clock) {
-            true => Removed::Overdue(asked),
-            false => Removed::Early(asked),
-        })
+        let oldest = self.take(0)?;
+        if oldest.is(RequestFlags::REFUSED) || oldest.is_overdue(clock) {
+            return Some(oldest);
+        }
+        budget.meet(Limit::Pending);
+        self.give_up();
+        None
+    }
+
+    /// A request no longer waits, but may still be answered.
+    pub fn give_up(&mut self) {
+        self.0.set_given_up(self.0.given_up().saturating_add(1));
+    }
+
+    /// Whether there are such requests.
+    pub fn has_given_up(&self) -> bool {
+        self.0.given_up() > 0
+    }
+
+    /// Whether a response may answer one of these; then there is one fewer.
+    pub fn take_given_up(&mut self) -> bool {
+        let may_be = self.has_given_up();
+        self.0.set_given_up(self.0.given_up().saturating_sub(1));
+        may_be
+    }
+
+    /// No response to one of these will come.
+    pub fn forget_given_up(&mut self) {
+        self.0.set_given_up(0);
     }
 
     /// A client that repeats a request which was or may have been answered has not recognized the
@@ -429,6 +426,19 @@ impl<Q: Question> Exchanges<Q> {
     }
 }
 
+/// What waits is all that a simple protocol keeps.
+impl<Q: Question + Send> FlowState for Exchanges<Q> {
+    fn held(&self) -> usize {
+        self.0.held()
+    }
+
+    fn refused(&mut self, frame: u64) {
+        if let Some(at) = self.latest(|asked| asked.mark.frame == frame) {
+            self.change(at, |asked| asked.refused(frame));
+        }
+    }
+}
+
 impl FlowFacts {
     /// The evidence that a request was not answered by now.
     pub fn missing<Q: Question>(&self, asked: &Request<Q>, clock: Clock) -> Evidence {
@@ -445,23 +455,5 @@ impl FlowFacts {
     pub fn seen_in(&self, mark: Mark) -> SeenMessage {
         let [from, to] = self.ends_from(mark.side);
         SeenMessage { mark, from, to }
-    }
-}
-
-impl Budget {
-    /// Counts a request that was removed to make room for another. Returns it if it is overdue.
-    pub fn removed<Q>(
-        &mut self,
-        removed: Option<Removed<Q>>,
-        given_up: impl FnOnce(),
-    ) -> Option<Request<Q>> {
-        match removed? {
-            Removed::Overdue(asked) => Some(asked),
-            Removed::Early(_) => {
-                self.meet(Limit::Pending);
-                given_up();
-                None
-            }
-        }
     }
 }

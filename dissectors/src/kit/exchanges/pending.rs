@@ -9,17 +9,19 @@ use crate::kit::room;
 #[derive(Debug)]
 pub struct PendingRequests<T>(Store<T>);
 
+/// Each form also counts the requests that were given up: in one place for both, the count would take
+/// the room of one word more in every flow.
 #[derive(Debug)]
 enum Store<T> {
-    One(Option<T>),
+    One(Option<T>, u8),
     // A `Vec` in place would take the room of two words more in every flow.
     #[allow(clippy::box_collection, reason = "see above")]
-    Several(Box<Vec<T>>),
+    Several(Box<Vec<T>>, u8),
 }
 
 impl<T> Default for PendingRequests<T> {
     fn default() -> PendingRequests<T> {
-        PendingRequests(Store::One(None))
+        PendingRequests(Store::One(None, 0))
     }
 }
 
@@ -29,8 +31,8 @@ impl<T> Deref for PendingRequests<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Store::One(request) => request.as_slice(),
-            Store::Several(requests) => requests,
+            Store::One(request, _) => request.as_slice(),
+            Store::Several(requests, _) => requests,
         }
     }
 }
@@ -39,8 +41,8 @@ impl<T> DerefMut for PendingRequests<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
-            Store::One(request) => request.as_mut_slice(),
-            Store::Several(requests) => requests,
+            Store::One(request, _) => request.as_mut_slice(),
+            Store::Several(requests, _) => requests,
         }
     }
 }
@@ -50,12 +52,12 @@ impl<T> PendingRequests<T> {
     #[inline]
     pub fn push(&mut self, request: T) {
         match &mut self.0 {
-            Store::One(place @ None) => *place = Some(request),
-            Store::One(first) => {
+            Store::One(place @ None, _) => *place = Some(request),
+            Store::One(first, given_up) => {
                 let requests = first.take().into_iter().chain([request]).collect();
-                self.0 = Store::Several(Box::new(requests));
+                self.0 = Store::Several(Box::new(requests), *given_up);
             }
-            Store::Several(requests) => requests.push(request),
+            Store::Several(requests, _) => requests.push(request),
         }
     }
 
@@ -63,8 +65,8 @@ impl<T> PendingRequests<T> {
     #[inline]
     pub fn remove(&mut self, at: usize) -> Option<T> {
         match &mut self.0 {
-            Store::One(request) => request.take_if(|_| at == 0),
-            Store::Several(requests) => {
+            Store::One(request, _) => request.take_if(|_| at == 0),
+            Store::Several(requests, _) => {
                 let removed = (at < requests.len()).then(|| requests.remove(at));
                 self.give_back();
                 removed
@@ -75,8 +77,8 @@ impl<T> PendingRequests<T> {
     /// Forgets all that are not such requests.
     pub fn retain(&mut self, is_kept: impl Fn(&T) -> bool) {
         match &mut self.0 {
-            Store::One(request) => _ = request.take_if(|request| !is_kept(request)),
-            Store::Several(requests) => {
+            Store::One(request, _) => _ = request.take_if(|request| !is_kept(request)),
+            Store::Several(requests, _) => {
                 requests.retain(is_kept);
                 self.give_back();
             }
@@ -86,26 +88,40 @@ impl<T> PendingRequests<T> {
     /// Takes out all of them, the oldest first.
     pub fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
         let (one, several) = match std::mem::take(self).0 {
-            Store::One(request) => (request, Vec::new()),
-            Store::Several(requests) => (None, *requests),
+            Store::One(request, _) => (request, Vec::new()),
+            Store::Several(requests, _) => (None, *requests),
         };
         one.into_iter().chain(several)
     }
 
     /// Gives memory back that fewer than two do not need.
     fn give_back(&mut self) {
-        if let Store::Several(requests) = &mut self.0
+        if let Store::Several(requests, given_up) = &mut self.0
             && requests.len() < 2
         {
-            self.0 = Store::One(requests.pop());
+            self.0 = Store::One(requests.pop(), *given_up);
+        }
+    }
+
+    /// How many requests were given up before they were overdue, each of which may still be answered. Up to a maximum.
+    pub fn given_up(&self) -> u8 {
+        match self.0 {
+            Store::One(_, given_up) | Store::Several(_, given_up) => given_up,
+        }
+    }
+
+    /// Sets that.
+    pub fn set_given_up(&mut self, count: u8) {
+        match &mut self.0 {
+            Store::One(_, given_up) | Store::Several(_, given_up) => *given_up = count,
         }
     }
 
     /// Bytes of heap memory.
     pub fn held(&self) -> usize {
         match &self.0 {
-            Store::One(_) => 0,
-            Store::Several(requests) => size_of::<Vec<T>>() + room(requests),
+            Store::One(..) => 0,
+            Store::Several(requests, _) => size_of::<Vec<T>>() + room(requests),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Responses in several datagrams, of which some have not arrived yet.
 
-use crate::kit::{Budget, Buffer, FlowFacts, PartSpan, Payload, Piece, Side, Time, room};
+use crate::kit::{Budget, Buffer, FlowFacts, Limit, PartSpan, Payload, Piece, Side, Time, room};
 
 /// The datagrams of a response that have arrived so far; or of several, if nothing shows which of them
 /// a datagram belongs to.
@@ -103,8 +103,12 @@ impl<T> UnfinishedResponses<T> {
     }
 
     /// Takes out the oldest one, if there are as many as there may be, and one at least.
-    pub fn take_beyond(&mut self, most: usize) -> Option<Box<Unfinished<T>>> {
-        if self.0.len() >= most.max(1) { Some(self.0.remove(0)) } else { None }
+    pub fn take_beyond(&mut self, most: usize, budget: &mut Budget) -> Option<Box<Unfinished<T>>> {
+        if self.0.len() < most.max(1) {
+            return None;
+        }
+        budget.meet(Limit::Unfinished);
+        Some(self.0.remove(0))
     }
 
     /// Takes out one that is overdue, or at the `end` any.

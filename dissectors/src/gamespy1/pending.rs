@@ -3,11 +3,11 @@
 use crate::kit::{Question, Request};
 
 /// A query that waits for its response.
-pub(super) type PendingQuery = Request<Query>;
+pub(super) type PendingRequest = Request<Asked>;
 
 /// What a query asks.
 #[derive(Clone, Copy)]
-pub(super) struct Query {
+pub(super) struct Asked {
     pub(super) kind: QueryKind,
     /// The length of its datagram.
     pub(super) length: [u8; 2],
@@ -16,12 +16,12 @@ pub(super) struct Query {
     pub(super) first: [u8; 5],
 }
 
-impl Question for Query {
-    fn repeats(&self, before: &Query) -> bool {
+impl Question for Asked {
+    fn repeats(&self, before: &Asked) -> bool {
         (self.kind, self.length) == (before.kind, before.length)
     }
 
-    fn is_alike(&self, other: &Query) -> bool {
+    fn is_alike(&self, other: &Asked) -> bool {
         self.kind == other.kind
     }
 }
