@@ -20,7 +20,7 @@ pub(super) fn give_up<S: Sink>(
         return;
     }
     let seen = cx.flow.seen_in(asked.mark);
-    if cx.shared.waiting.was_answered_elsewhere(seen.from, seen.to, asked.mark.frame) {
+    if cx.shared.waiting.was_answered_elsewhere(&seen) {
         rules::exchange(&Observation::Moved { asked }, KIND, sink);
         return;
     }

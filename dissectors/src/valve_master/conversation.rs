@@ -400,9 +400,8 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
     }
     let before = take(Asked::NewChallenge).filter(|asked| asked.is_overdue(clock));
     let is_elsewhere = |asked: PendingRequest| {
-        let (from, to, frame) = (payload.from, payload.to, asked.mark.frame);
-        matches!(asked.what, Asked::Challenge(_))
-            && cx.shared.waiting.was_answered_elsewhere(from, to, frame)
+        let join = SeenMessage { mark: asked.mark, ..payload.seen() };
+        matches!(asked.what, Asked::Challenge(_)) && cx.shared.waiting.was_answered_elsewhere(&join)
     };
     if requests.iter().any(is_elsewhere) {
         registration.expect_unreadable();
@@ -491,8 +490,7 @@ fn unanswered<S: Sink>(cx: &Cx<'_>, asked: &PendingRequest, clock: Clock, sink: 
     if asked.due != ResponseDue::Yes {
         return;
     }
-    let SeenMessage { from, to, .. } = cx.flow.seen_in(asked.mark);
-    if cx.shared.waiting.was_answered_elsewhere(from, to, asked.mark.frame) {
+    if cx.shared.waiting.was_answered_elsewhere(&cx.flow.seen_in(asked.mark)) {
         rules::answered_elsewhere(asked, sink);
     } else {
         rules::unanswered(asked, cx.flow.missing(asked, clock), sink);

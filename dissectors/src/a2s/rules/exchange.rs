@@ -7,7 +7,6 @@ use crate::rule;
 use super::{abuse, challenge};
 use crate::a2s::kinds::ResponseKind;
 use crate::a2s::observation::{Observation, Occasion};
-use crate::a2s::pending::PendingRequest;
 
 rule! {
     /// A client that gets another kind of response cannot use it.
@@ -110,13 +109,13 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
             }
         }
         Observation::Overdue { asked, ref occasion } => {
-            let fact = kit::CrossFlowEvent::Unanswered(in_vain(asked, occasion));
-            let detail = || format!("{} is not answered", asked.what.kind.name());
-            if asked.due == ResponseDue::Yes {
-                sink.unless_explained(&A2S062, None, fact, occasion.seen, detail);
-            } else {
-                sink.cross_flow(fact, occasion.seen);
-            }
+            let (name, bit) = (asked.what.kind.name(), asked.what.kind.bit());
+            let exchange = Exchange::in_vain(&ELSEWHERE, name, bit, asked, occasion.evidence);
+            Exchange { challenge: occasion.challenge, ..exchange }.ends_unanswered(
+                occasion.seen,
+                sink,
+                || format!("{name} is not answered"),
+            );
         }
     }
 }
@@ -131,12 +130,4 @@ fn stray(response: ResponseKind, occasion: &Occasion) -> Exchange {
     let (name, began) = (response.name(), seen.mark.time);
     let exchange = Exchange::new(&ELSEWHERE, name, response.kinds(), began, evidence);
     Exchange { challenge, ..exchange }
-}
-
-/// A request that the asked endpoint did not answer.
-fn in_vain(asked: &PendingRequest, occasion: &Occasion) -> Exchange {
-    let Occasion { evidence, challenge, .. } = *occasion;
-    let (name, bit) = (asked.what.kind.name(), asked.what.kind.bit());
-    let exchange = Exchange::new(&ELSEWHERE, name, bit, asked.began, evidence);
-    Exchange { challenge, tries: asked.tries, due: asked.due == ResponseDue::Yes, ..exchange }
 }

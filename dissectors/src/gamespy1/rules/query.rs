@@ -55,11 +55,8 @@ pub(in crate::gamespy1) fn query_ignored<S: Sink>(
     sink: &mut S,
 ) {
     let (query, kind) = (asked.what.kind.name(), asked.what.kind.bit());
-    let exchange = Exchange::new(&ELSEWHERE, query, kind, asked.began, evidence);
-    let exchange = Exchange { tries: asked.tries, ..exchange };
-    sink.unless_explained(&GS1030, None, CrossFlowEvent::Unanswered(exchange), seen, || {
-        format!("no answer came to \\{query}\\")
-    });
+    Exchange::in_vain(&ELSEWHERE, query, kind, asked, evidence)
+        .ends_unanswered(seen, sink, || format!("no answer came to \\{query}\\"));
 }
 
 /// A response from a server that was not asked. `kinds`: the bits of the kinds of queries that it may answer.

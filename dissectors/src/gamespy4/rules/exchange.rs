@@ -2,8 +2,8 @@
 
 use crate::gamespy4::pending::PendingRequest;
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseDue, ResponseRules, Rule,
-    SeenMessage, Sink, Span, Time,
+    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseRules, Rule, SeenMessage,
+    Sink, Span,
 };
 use crate::rule;
 
@@ -74,15 +74,14 @@ rule! {
 static ELSEWHERE: ResponseRules =
     ResponseRules { from_asked: &GS4033, asked_for: Some(&GS4030), answered: &GS4031 };
 
-/// A request, or a response to one: Minecraft masks the timestamp.
-fn exchange(
-    name: &'static str,
-    kind: u8,
-    timestamp: u32,
-    (began, evidence): (Time, Evidence),
-) -> Exchange {
-    let id = Some(timestamp & 0x0F0F_0F0F);
-    Exchange { id, ..Exchange::new(&ELSEWHERE, name, 1 << (kind % 8), began, evidence) }
+/// The bit of a kind of request.
+const fn bit(kind: u8) -> u8 {
+    1 << (kind % 8)
+}
+
+/// What a request and a response to it have in common: Minecraft masks the timestamp.
+const fn masked(timestamp: u32) -> u32 {
+    timestamp & 0x0F0F_0F0F
 }
 
 /// A response that no request of its flow waits for.
@@ -103,9 +102,9 @@ pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     sink: &mut S,
 ) {
     let UnaskedResponse { name, kind, timestamp, challenge } = response;
-    let exchange = exchange(name, kind, timestamp, (seen.mark.time, evidence));
-    let challenge = challenge.map(i32::cast_unsigned);
-    let fact = CrossFlowEvent::Unasked(Exchange { challenge, ..exchange });
+    let exchange = Exchange::new(&ELSEWHERE, name, bit(kind), seen.mark.time, evidence);
+    let (id, challenge) = (Some(masked(timestamp)), challenge.map(i32::cast_unsigned));
+    let fact = CrossFlowEvent::Unasked(Exchange { id, challenge, ..exchange });
     sink.unless_explained(&GS4030, Some(Span::default()), fact, seen, || {
         format!("no {name} request of this client waits for an answer")
     });
@@ -120,19 +119,14 @@ pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     sink: &mut S,
 ) {
     let (what, seen) = (asked.what, flow.seen_in(asked.mark));
-    let due = asked.due == ResponseDue::Yes;
-    let exchange = exchange(name, what.kind as u8, what.timestamp(), (asked.began, evidence));
-    let fact = CrossFlowEvent::Unanswered(Exchange { tries: asked.tries, due, ..exchange });
-    if due {
-        sink.unless_explained(&GS4031, None, fact, seen, || "no answer came".to_owned());
-    } else {
-        sink.cross_flow(fact, seen);
-    }
+    let exchange = Exchange::in_vain(&ELSEWHERE, name, bit(what.kind as u8), asked, evidence);
+    Exchange { id: Some(masked(what.timestamp())), ..exchange }
+        .ends_unanswered(seen, sink, || "no answer came".to_owned());
 }
 
 /// Checks whether a response repeats the request's timestamp.
 pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, sink: &mut S) {
-    let masked = asked & 0x0F0F_0F0F;
+    let masked = masked(asked);
     if got.value != asked && got.value == masked {
         sink.noted(&GS4004, got.at, || {
             format!(

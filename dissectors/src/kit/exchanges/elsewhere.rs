@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
+use crate::kit::{HashedMap, Host, Payload, Recent, Seed, SeenMessage, Settings, Socket, Time};
 
 /// A keyed hash of the asking endpoint and the asked host. Only the hash is kept: a flood has as many
 /// pairs as packets.
@@ -128,15 +128,10 @@ impl<K: Copy> LatestRequests<K> {
         self.elsewhere.forgot()
     }
 
-    /// Whether the request in this packet was answered from another port.
+    /// Whether this request was answered from another port.
     #[inline]
-    pub fn was_answered_elsewhere(
-        &self,
-        client: SocketAddr,
-        server: SocketAddr,
-        frame: u64,
-    ) -> bool {
-        self.elsewhere.contains(&moved(client, server, frame)) == Some(true)
+    pub fn was_answered_elsewhere(&self, asked: &SeenMessage) -> bool {
+        self.elsewhere.contains(&moved(asked.from, asked.to, asked.mark.frame)) == Some(true)
     }
 }
 
