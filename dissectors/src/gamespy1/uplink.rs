@@ -73,6 +73,21 @@ impl Uplink {
         }
     }
 
+    /// The response to a challenge. Returns whether it was due.
+    fn is_answered<S: Sink>(&mut self, payload: &Payload<'_>, sink: &mut S) -> bool {
+        self.met = true;
+        self.challenged.take_if(|side| *side == payload.side);
+        let due = self.due.take_if(|due| due.mark.side != payload.side).is_some();
+        if let Some(given) = &mut self.given
+            && given.mark.side != payload.side
+            && !std::mem::replace(&mut given.answered, true)
+        {
+            sink.answers(Reply::to(given.mark.frame, given.mark.time));
+        }
+        self.unasked = (!due).then_some(payload.time);
+        due
+    }
+
     /// Whether this side is known to be a game server, so that the other one is a master.
     pub(super) fn is_server(&self, side: Side) -> bool {
         self.server == Some(side)
@@ -133,8 +148,6 @@ pub(super) fn heartbeat<S: Sink>(
         has_continued: false,
         challenged: false,
     };
-    let at = payload.whole();
-    let usual = usual(cx.settings);
     let mut is_first = false;
     let Ok(record) = cx.shared.record(&pair, most).map_err(|never| {
         // A heartbeat after a change shows that the server is older than the capture, and so does a
@@ -150,14 +163,27 @@ pub(super) fn heartbeat<S: Sink>(
         return;
     };
     uplink.beats_again(payload.mark(), clock);
-    let latest = now.since(record.latest);
-    let regular = record.regular.map(|regular| now.since(regular));
-    // A message may be meant as the response to a pending challenge.
+    beats_on(record, fresh, answers, payload, cx.settings, sink);
+}
+
+/// A heartbeat of a server that the master knows; `fresh`: as if it were the first one. One that `answers` may be meant
+/// as the response to a challenge.
+fn beats_on<S: Sink>(
+    record: &mut ServerRecord,
+    fresh: ServerRecord,
+    answers: bool,
+    payload: &Payload<'_>,
+    settings: &Settings,
+    sink: &mut S,
+) {
+    let at = payload.whole();
+    let latest = fresh.latest.since(record.latest);
     if !answers {
-        let regular = regular.filter(|_| !words.statechanged);
-        rules::interval(latest, regular, &usual, at, sink);
+        let regular = record.regular.filter(|_| fresh.regular.is_some());
+        let regular = regular.map(|regular| fresh.latest.since(regular));
+        rules::interval(latest, regular, &usual(settings), at, sink);
     }
-    if latest > *cx.settings.protocols.gamespy1.heartbeat.end() {
+    if latest > *settings.protocols.gamespy1.heartbeat.end() {
         *record = fresh;
         return;
     }
@@ -166,7 +192,7 @@ pub(super) fn heartbeat<S: Sink>(
         rules::rechallenged(false, at, sink);
     }
     record.has_continued = record.validated;
-    record.latest = now;
+    record.latest = fresh.latest;
     record.regular = fresh.regular.or(record.regular);
     record.challenged = false;
 }
@@ -282,33 +308,9 @@ pub(super) fn validate<S: Sink>(
     let Some(code) = words.validate.filter(|_| words.is_sound()) else { return };
     let most = cx.settings.limits.remembered;
     let uplink = cx.conversation.uplink();
-    uplink.met = true;
-    uplink.challenged.take_if(|side| *side == payload.side);
-    let due = uplink.due.take_if(|due| due.mark.side != payload.side).is_some();
-    if let Some(given) = &mut uplink.given
-        && given.mark.side != payload.side
-        && !std::mem::replace(&mut given.answered, true)
-    {
-        sink.answers(Reply::to(given.mark.frame, given.mark.time));
-    }
-    uplink.unasked = (!due).then_some(payload.time);
-    // A key missing in the response to a challenge is not a fault of its heartbeat.
-    let heartbeat = words.heartbeat.filter(|_| !due || words.gamename.is_some());
-    let announced = heartbeat.map(|_| layout(words, sink));
-    if due && announced != Some(None) {
-        let as_query = words.numbering != Numbering::Absent;
-        let missing = match (words.heartbeat, words.gamename, words.closed) {
-            (None, ..) => Some("heartbeat"),
-            (_, None, _) => Some("gamename"),
-            (.., None) if !as_query => Some("final"),
-            _ => None,
-        };
-        // A response to a query has its `\final` in its last part.
-        if missing.is_some() || words.closed.is_some() {
-            rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
-        }
-    }
-    if let Some(Some(announced)) = announced {
+    let due = uplink.is_answered(payload, sink);
+    let announced = announced(due, payload, words, sink);
+    if let Some(announced) = announced {
         let at = words.heartbeat.unwrap_or(code).at;
         match &uplink.beat {
             Some((port, game)) if uplink.server == Some(payload.side) => {
@@ -329,7 +331,7 @@ pub(super) fn validate<S: Sink>(
     if !is_whole && uplink.challenges.are_unseen() && codes::is_known(game, code, cx.settings) {
         rules::challenge_unseen(&payload.mark(), sink);
     }
-    let port = announced.flatten().map(|announced| announced.0).or(beat.map(|beat| beat.0));
+    let port = announced.map(|announced| announced.0).or(beat.map(|beat| beat.0));
     let Some(port) = port.filter(|_| !uplink.challenges.is_empty()) else { return };
     if worth == ValidateResult::Wrong {
         registers(payload, port, RegistrationStep::Refused, sink);
@@ -342,6 +344,32 @@ pub(super) fn validate<S: Sink>(
             sink.returns_challenge([payload.time, record.latest], payload);
         }
     }
+}
+
+/// The query port and the game of a heartbeat that comes with the response to a challenge, which is `due` or not.
+fn announced<'a, S: Sink>(
+    due: bool,
+    payload: &Payload<'_>,
+    words: &TextProperties<'a>,
+    sink: &mut S,
+) -> Option<(u16, &'a [u8])> {
+    // A key missing in the response to a challenge is not a fault of its heartbeat.
+    let heartbeat = words.heartbeat.filter(|_| !due || words.gamename.is_some());
+    let announced = heartbeat.map(|_| layout(words, sink));
+    if due && announced != Some(None) {
+        let as_query = words.numbering != Numbering::Absent;
+        let missing = match (words.heartbeat, words.gamename, words.closed) {
+            (None, ..) => Some("heartbeat"),
+            (_, None, _) => Some("gamename"),
+            (.., None) if !as_query => Some("final"),
+            _ => None,
+        };
+        // A response to a query has its `\final` in its last part.
+        if missing.is_some() || words.closed.is_some() {
+            rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
+        }
+    }
+    announced.flatten()
 }
 
 /// A query may contain a challenge: its response, which is due for the query, may hold a validate.

@@ -435,41 +435,11 @@ fn answers<S: Sink>(
     sink: &mut S,
 ) -> bool {
     let Some(timestamp) = summary.timestamp else { return false };
-    let what = if kind == PacketKind::Info { "info" } else { "challenge" };
     let repeated = joined_by.unwrap_or(timestamp.value);
     let asked = match cx.conversation.answer(kind, repeated, payload.bytes) {
         ResponseMatch::Asked(asked) => asked,
-        ResponseMatch::Copy => {
-            match kind {
-                PacketKind::Info => {
-                    rules::packet_copy(Header::of(payload.bytes).map(|header| header.index), sink);
-                }
-                _ => rules::challenge_copy(sink),
-            }
-            return false;
-        }
-        ResponseMatch::GivenUp => {
-            if kind == PacketKind::Challenge {
-                cx.conversation.done_challenge(payload.bytes);
-            }
-            sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
-            rules::asked_for(false, what, sink);
-            return false;
-        }
-        ResponseMatch::Nothing if !cx.flow.seen[payload.side.other().index()] => {
-            let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
-            let response = rules::UnaskedResponse {
-                name: what,
-                kind: kind as u8,
-                timestamp: timestamp.value,
-                challenge: summary.challenge.filter(|_| kind == PacketKind::Challenge),
-            };
-            rules::asked_of_another(response, evidence, payload.seen(), sink);
-            return false;
-        }
-        ResponseMatch::Nothing => {
-            cx.flow.response_alone(payload, sink);
-            rules::asked_for(false, what, sink);
+        other => {
+            unasked(cx, &other, (kind, timestamp.value), summary, payload, sink);
             return false;
         }
     };
@@ -485,7 +455,7 @@ fn answers<S: Sink>(
     let has_challenge =
         asked.what.form.has_challenge() && (asked.what.verified == Some(true) || !is_zero());
     if kind == PacketKind::Info && !has_challenge {
-        sink.reflects(what, asked.mark.length, payload);
+        sink.reflects(kind_name(kind), asked.mark.length, payload);
     }
     match asked.what.verified {
         Some(true) => {
@@ -496,6 +466,50 @@ fn answers<S: Sink>(
         _ => {}
     }
     true
+}
+
+/// A response of this kind and with this timestamp is to no request that waits.
+fn unasked<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    why: &ResponseMatch,
+    (kind, timestamp): (PacketKind, u32),
+    summary: &ResponseSummary,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let what = kind_name(kind);
+    match why {
+        ResponseMatch::Asked(_) => {}
+        ResponseMatch::Copy if kind == PacketKind::Info => {
+            rules::packet_copy(Header::of(payload.bytes).map(|header| header.index), sink);
+        }
+        ResponseMatch::Copy => rules::challenge_copy(sink),
+        ResponseMatch::GivenUp => {
+            if kind == PacketKind::Challenge {
+                cx.conversation.done_challenge(payload.bytes);
+            }
+            sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
+            rules::asked_for(false, what, sink);
+        }
+        ResponseMatch::Nothing if !cx.flow.seen[payload.side.other().index()] => {
+            let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
+            let challenge = summary.challenge.filter(|_| kind == PacketKind::Challenge);
+            let response =
+                rules::UnaskedResponse { name: what, kind: kind as u8, timestamp, challenge };
+            rules::asked_of_another(response, evidence, payload.seen(), sink);
+        }
+        ResponseMatch::Nothing => {
+            cx.flow.response_alone(payload, sink);
+            rules::asked_for(false, what, sink);
+        }
+    }
+}
+
+const fn kind_name(kind: PacketKind) -> &'static str {
+    match kind {
+        PacketKind::Info => "info",
+        _ => "challenge",
+    }
 }
 
 /// An info request is answered although its challenge is not known to be correct.

@@ -158,21 +158,7 @@ pub(in crate::a2s) fn message<S: Sink>(
         }
         summary.kind = kind.value;
         rules::known_message(kind, rules::is_named(kind.value), r.sink);
-        summary.message = match kind.value {
-            b'i' => &m::PING_REQUEST,
-            b'j' => &m::PING_RESPONSE,
-            b'T' => &m::INFO_REQUEST,
-            b'I' => &m::INFO_RESPONSE,
-            b'm' => &m::INFO_RESPONSE_GOLDSRC,
-            b'W' => &m::CHALLENGE_REQUEST,
-            b'A' => &m::CHALLENGE_RESPONSE,
-            b'U' => &m::PLAYER_REQUEST,
-            b'D' => &m::PLAYER_RESPONSE,
-            b'V' => &m::RULES_REQUEST,
-            b'E' => &m::RULES_RESPONSE,
-            b'l' => &m::PRINT,
-            _ => &m::UNKNOWN,
-        };
+        summary.message = message_of(kind.value);
         let is_wanted = r.sink.begins(summary.message);
         if matches!(kind.value, b'i' | b'T' | b'W' | b'U' | b'V') {
             rules::ping_deprecated(kind.value == b'i', kind.at, r.sink);
@@ -202,6 +188,25 @@ pub(in crate::a2s) fn message<S: Sink>(
     });
     summary.whole = whole && right;
     summary
+}
+
+/// The message with this message byte.
+const fn message_of(kind: u8) -> &'static Message {
+    match kind {
+        b'i' => &m::PING_REQUEST,
+        b'j' => &m::PING_RESPONSE,
+        b'T' => &m::INFO_REQUEST,
+        b'I' => &m::INFO_RESPONSE,
+        b'm' => &m::INFO_RESPONSE_GOLDSRC,
+        b'W' => &m::CHALLENGE_REQUEST,
+        b'A' => &m::CHALLENGE_RESPONSE,
+        b'U' => &m::PLAYER_REQUEST,
+        b'D' => &m::PLAYER_RESPONSE,
+        b'V' => &m::RULES_REQUEST,
+        b'E' => &m::RULES_RESPONSE,
+        b'l' => &m::PRINT,
+        _ => &m::UNKNOWN,
+    }
 }
 
 /// The four bytes FF before the message byte. Inside a split response some servers leave them out

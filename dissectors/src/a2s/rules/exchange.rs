@@ -57,12 +57,7 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
             }
         }
         Observation::Answered { asked, response, rounds, guarded, again } => {
-            sink.checked(&A2S060, true, at, String::new);
-            sink.checked(&A2S061, true, at, String::new);
-            if !again {
-                sink.checked(&A2S062, true, at, String::new);
-            }
-            sink.checked(&A2S065, true, at, String::new);
+            answered(again, at, sink);
             challenge::challenge_used(asked, response, guarded, at, sink);
             if !again {
                 challenge::challenge_rounds(asked, rounds, at, sink);
@@ -118,6 +113,16 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
             );
         }
     }
+}
+
+/// A request was answered; `again`: it was before.
+fn answered<S: Sink>(again: bool, at: Span, sink: &mut S) {
+    sink.checked(&A2S060, true, at, String::new);
+    sink.checked(&A2S061, true, at, String::new);
+    if !again {
+        sink.checked(&A2S062, true, at, String::new);
+    }
+    sink.checked(&A2S065, true, at, String::new);
 }
 
 /// The rules about which endpoint responds.
