@@ -34,7 +34,7 @@ mod verdict;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{CrossFlowEvent, Map, Outline, Purpose, Role, Socket, Time};
+use dissectors::kit::{CrossFlowEvent, Map, Outline, Purpose, Role, Rule, Socket, Time};
 use dissectors::ledger::{GROUPS, Loads, asks_for_something};
 
 use crate::flows::{Identifier, is_usual_of};
@@ -243,18 +243,7 @@ impl Abuse {
         let crashes = outline.crashes.filter(|_| !event.is_cut() || outline.last_part.is_some());
         match (message.speaker, message.purpose, crashes) {
             (_, _, Some(rule)) if self.is_toward_server(id, from, to) => {
-                let mut packet = SampledPacket::of(event, false);
-                if let Some(senders) = &mut self.senders {
-                    senders.crashes(id, SentPacket::of(event, message.label));
-                }
-                let target = entry(&mut self.crashed, to, self.most, &mut self.omitted.victims);
-                if let Some(target) = target {
-                    let what = (Some(id), rule.slug);
-                    target.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
-                    if outline.may_be_of_game {
-                        count(&mut target.parts, (to, from), 1);
-                    }
-                }
+                self.crashes(id, rule, &outline, event);
                 // Many of them are a flood, whatever they do to a server.
                 self.of_game(None, event);
             }
@@ -280,6 +269,23 @@ impl Abuse {
             }
         }
         protocol
+    }
+
+    /// A packet that breaks this rule toward a server: such packets are known to crash servers.
+    fn crashes(&mut self, id: Id, rule: &Rule, outline: &Outline, event: &DatagramEvent<'_>) {
+        let (from, to) = (event.headers.from, event.headers.to);
+        let mut packet = SampledPacket::of(event, false);
+        if let Some(senders) = &mut self.senders {
+            senders.crashes(id, SentPacket::of(event, outline.message.label));
+        }
+        let target = entry(&mut self.crashed, to, self.most, &mut self.omitted.victims);
+        if let Some(target) = target {
+            let what = (Some(id), rule.slug);
+            target.is_sent(what, to, event.bytes, &mut packet, &mut self.room);
+            if outline.may_be_of_game {
+                count(&mut target.parts, (to, from), 1);
+            }
+        }
     }
 
     /// A server's join or heartbeat to a master, or what it says of itself.

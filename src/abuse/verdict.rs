@@ -181,6 +181,14 @@ struct AttackedPlace<'p> {
     is_across: bool,
 }
 
+/// What can be done against an attack: see [`Attack`].
+#[derive(Default)]
+struct Remedy {
+    filters: Vec<FirewallFilter>,
+    price: Option<FirewallFilter>,
+    applied: usize,
+}
+
 /// A network of which many hosts are flooded.
 struct Carpet {
     /// The length of its prefix.
@@ -457,18 +465,14 @@ impl Abuse {
     }
 
     fn attack(&self, place: AttackedPlace<'_>) -> Option<Attack> {
-        let AttackedPlace { kind, also, at, mut targets, network, target, is_across } = place;
-        let repeats = self.thresholds().repeats;
-        let Target { packets, bytes, timeline, clients, .. } = target;
-        let within = target.span?;
-        let mut pulses = timeline.pulses();
-        for pulse in &mut pulses {
-            *pulse = pulse.map(|at| at.clamp(within[0], within[1]));
-        }
+        let mut pulses = pulses(place.target)?;
         let span = [pulses.first()?[0], pulses.last()?[1]];
         let seconds: f64 = pulses.iter().map(|[begin, end]| end.since(*begin) as f64 / 1e9).sum();
         let seconds = seconds.max(self.flood().seconds().min(1.0));
         pulses.truncate(PULSES);
+        let repeats = self.thresholds().repeats;
+        let AttackedPlace { kind, also, at, target, network, is_across, .. } = place;
+        let Target { packets, bytes, timeline, clients, .. } = target;
         let has_clients =
             !is_across && !matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt);
         let legitimate = has_clients.then(|| Legitimate::of(clients, repeats));
@@ -488,25 +492,9 @@ impl Abuse {
         other_services.sort_by_key(|(port, count)| (Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
         let [mean, mean_bytes] = timeline.in_pulses(span[1]).map(|count| count as f64 / seconds);
-        let ports = || targets.iter().map(SocketAddr::port);
-        let ports = ports().min().unwrap_or(at.port())..=ports().max().unwrap_or(at.port());
+        let Remedy { filters, price, applied } = self.remedy(&place, seconds, forged);
+        let mut targets = place.targets;
         targets.truncate(TARGETS);
-        let (mut filters, mut price) = (Vec::new(), None);
-        if kind != AttackKind::CrashAttempt && !is_across {
-            let measure = TrafficMeasure::of(self, (target, at.ip()), seconds, network.is_some());
-            let others = self.beside(at);
-            let attacked = AttackTarget { kind, ports, at, network, others, forged };
-            filters = measure.filters(&attacked, self.setting.collateral);
-            if filters.is_empty() && kind != AttackKind::Victim {
-                price = measure.price(&attacked);
-            }
-        }
-        let applied = match kind {
-            AttackKind::Victim => {
-                filters.iter().take_while(|it| is_harmless(it, self.setting.collateral)).count()
-            }
-            _ => filters.len().min(1),
-        };
         Some(Attack {
             kind,
             also,
@@ -540,6 +528,29 @@ impl Abuse {
         })
     }
 
+    /// What can be done against an attack that takes this long.
+    fn remedy(&self, place: &AttackedPlace<'_>, seconds: f64, forged: Forged) -> Remedy {
+        let AttackedPlace { kind, at, ref targets, network, target, is_across, .. } = *place;
+        if kind == AttackKind::CrashAttempt || is_across {
+            return Remedy::default();
+        }
+        let ports = || targets.iter().map(SocketAddr::port);
+        let ports = ports().min().unwrap_or(at.port())..=ports().max().unwrap_or(at.port());
+        let measure = TrafficMeasure::of(self, (target, at.ip()), seconds, network.is_some());
+        let others = self.beside(at);
+        let attacked = AttackTarget { kind, ports, at, network, others, forged };
+        let collateral = self.setting.collateral;
+        let filters = measure.filters(&attacked, collateral);
+        let has_price = filters.is_empty() && kind != AttackKind::Victim;
+        let applied = match kind {
+            AttackKind::Victim => {
+                filters.iter().take_while(|it| is_harmless(it, collateral)).count()
+            }
+            _ => filters.len().min(1),
+        };
+        Remedy { filters, price: has_price.then(|| measure.price(&attacked)).flatten(), applied }
+    }
+
     /// Packets of real clients to other ports of a host.
     fn beside(&self, at: SocketAddr) -> u64 {
         let repeats = self.thresholds().repeats;
@@ -560,4 +571,11 @@ impl<'p> AttackedPlace<'p> {
         let (targets, network, is_across) = (vec![at], None, false);
         AttackedPlace { kind, also, at, targets, network, target, is_across }
     }
+}
+
+/// When a target is attacked: more than one span if the attack pauses.
+fn pulses(target: &Target) -> Option<Vec<[Time; 2]>> {
+    let [begin, end] = target.span?;
+    let pulses = target.timeline.pulses().into_iter();
+    Some(pulses.map(|pulse| pulse.map(|at| at.clamp(begin, end))).collect())
 }

@@ -74,13 +74,7 @@ fn sniff(
     }
     let messages = metrics::has_messages(&consumer.needs());
     let mut exporter = endpoint.map(|endpoint| Exporter::start(endpoint, memory, messages));
-    let names_ports =
-        |filter: &String| filter.split(|c: char| !c.is_alphanumeric()).any(|word| word == "port");
-    if request
-        .filter
-        .as_ref()
-        .is_some_and(|filter| names_ports(filter) && !filter.contains("ip[6:2]"))
-    {
+    if request.filter.as_deref().is_some_and(leaves_out_fragments) {
         writeln!(err, "gamewire: note: -f leaves out IP fragments: {FRAGMENTS}").ok();
     }
     let line = StatusLine::new(running);
@@ -110,6 +104,12 @@ fn sniff(
     let ended = ended?;
     reported_all?;
     Ok(ended.and(finished)?)
+}
+
+/// Whether a capture filter leaves out fragments: only the first one has a port.
+fn leaves_out_fragments(filter: &str) -> bool {
+    let names_ports = filter.split(|c: char| !c.is_alphanumeric()).any(|word| word == "port");
+    names_ports && !filter.contains("ip[6:2]")
 }
 
 /// Options of a live capture.

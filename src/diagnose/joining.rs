@@ -10,9 +10,27 @@ use super::fact::{Failure, NOT_WHOLE};
 use super::listing::has_rule_about_silence;
 use super::own_words::{redirected_to, words};
 use super::registration::Registration;
+use super::server::Server;
 use super::{Diagnosis, PROBING, ServerPacket, ServerPacketKind, is_error, masters};
 use crate::session::{FlowContext, MessageEvent, PassedRule, Value};
 use crate::summary::described;
+
+impl Server {
+    /// It describes itself to a master.
+    fn describes_itself(&mut self, id: Id, event: &MessageEvent<'_>) {
+        let Some(masters) = masters(id) else { return };
+        let Some(selects) = masters.selects else { return };
+        for (key, value) in event.pairs(selects.description) {
+            let Value::Text(value) = value else { continue };
+            self.says(key, value);
+            let is_lan_only =
+                |(name, yes): (&str, &str)| key == name.as_bytes() && value == yes.as_bytes();
+            if masters.lan_only.is_some_and(is_lan_only) {
+                self.lan_only = Some(event.frame());
+            }
+        }
+    }
+}
 
 impl Diagnosis {
     /// A server joins a master, or sends a heartbeat.
@@ -164,19 +182,7 @@ impl Diagnosis {
             None => return None,
         };
         let server = self.servers.get_mut(&address)?;
-        let lan_only = masters(id).and_then(|it| it.lan_only);
-        if let Some(selects) = masters(id).and_then(|it| it.selects) {
-            for (key, value) in event.pairs(selects.description) {
-                if let Value::Text(value) = value {
-                    server.says(key, value);
-                    if lan_only.is_some_and(|(name, yes)| {
-                        key == name.as_bytes() && value == yes.as_bytes()
-                    }) {
-                        server.lan_only = Some(payload.frame);
-                    }
-                }
-            }
-        }
+        server.describes_itself(id, event);
         let master = payload.to.ip();
         if let Some(it) = server.with(master) {
             let port = it.at(payload.to.port());

@@ -1,10 +1,11 @@
 //! The results at the end of a capture.
 
+use std::cmp::Reverse;
 use std::fmt::Display;
 use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Item, Map, Set, causes};
+use dissectors::kit::{Diagnosis as ProtocolDiagnosis, Item, Map, Set, causes};
 
 use super::fact::Failure;
 use super::item_verdicts::ServerState;
@@ -165,21 +166,8 @@ impl Diagnosis {
         let elsewhere = server.registers_elsewhere();
         let elsewhere = elsewhere.filter(|id| is_listed || self.lists.has_whole(*id));
         let registers = server.registers.or(elsewhere).map(|id| id.info().diagnosis);
-        let has = |item: &Item| {
-            [query, registers].into_iter().flatten().any(|it| it.items.contains(item))
-        };
-        let is_known = query.is_some() || registers.is_some();
-        let shows_registration = elsewhere.is_some() || self.shows_registration(&server);
-        let is_shown = |item: &&Item| {
-            let is_only_shown_if_known =
-                matches!(item, Item::NotAttacked | Item::Elsewhere | Item::PlayOpen);
-            if is_only_shown_if_known {
-                return server.fact(**item).is_known();
-            }
-            has(item) && (shows_registration || !is_of_registration(**item))
-                || !is_known && OF_ANY.contains(item)
-        };
-        let shown = Item::ALL.iter().filter(is_shown).copied();
+        let shows_registration = elsewhere.is_some() || shows_registration(&server);
+        let shown = shown_items(&server, [query, registers], shows_registration);
         let (registering, own): (Vec<_>, Vec<_>) = shown.partition(|it| is_of_registration(*it));
         let is_lossy = self.is_lossy(read);
         let is_cut = !self.left_out.is_empty() || self.lists.is_cut;
@@ -200,14 +188,7 @@ impl Diagnosis {
             let state = state(registration, is_heard);
             with_masters.push(Vec::from_iter(registering.iter().map(|item| state.verdict(*item))));
         }
-        let rank = |items: &&Vec<ItemVerdict>| {
-            let outcome = outcome_with_master(items.iter());
-            let met = items.iter().filter(|it| it.verdict == Verdict::Yes).count();
-            (outcome, std::cmp::Reverse(items.iter().position(|it| it.verdict == Verdict::No)), met)
-        };
-        // The first of the best.
-        let best = with_masters.iter().rev().max_by_key(rank);
-        let best = best.and_then(|items| items.first()).and_then(|it| it.master);
+        let best = best_master(&with_masters);
         let none = Registration::default();
         let registration = server.registrations.first().unwrap_or(&none);
         let state = state(registration, self.is_heard(address.ip(), read));
@@ -231,13 +212,43 @@ impl Diagnosis {
             probed: self.probed.remove(&address).unwrap_or_default(),
         }
     }
+}
 
-    /// Whether to show a server's registration: its protocol may have none, or it may register in
-    /// another one, which the capture may lack.
-    fn shows_registration(&self, server: &Server) -> bool {
-        let own = server.query.is_some_and(|id| id.info().diagnosis.items.contains(&Item::Join));
-        server.registers.is_some() || own
-    }
+/// Whether to show a server's registration: its protocol may have none, or it may register in
+/// another one, which the capture may lack.
+fn shows_registration(server: &Server) -> bool {
+    let own = server.query.is_some_and(|id| id.info().diagnosis.items.contains(&Item::Join));
+    server.registers.is_some() || own
+}
+
+/// The conditions to show of a server whose protocols are diagnosed like this.
+fn shown_items(
+    server: &Server,
+    protocols: [Option<&'static ProtocolDiagnosis>; 2],
+    shows_registration: bool,
+) -> impl Iterator<Item = Item> {
+    let has = move |item: Item| protocols.iter().flatten().any(|it| it.items.contains(&item));
+    let is_known = protocols.iter().any(Option::is_some);
+    let is_shown = move |item: &&Item| {
+        let is_only_shown_if_known =
+            matches!(item, Item::NotAttacked | Item::Elsewhere | Item::PlayOpen);
+        if is_only_shown_if_known {
+            return server.fact(**item).is_known();
+        }
+        has(**item) && (shows_registration || !is_of_registration(**item))
+            || !is_known && OF_ANY.contains(item)
+    };
+    Item::ALL.iter().filter(is_shown).copied()
+}
+
+/// The master with which a registration goes best: the first of the best.
+fn best_master(with_masters: &[Vec<ItemVerdict>]) -> Option<SocketAddr> {
+    let rank = |items: &&Vec<ItemVerdict>| {
+        let outcome = outcome_with_master(items.iter());
+        let met = items.iter().filter(|it| it.verdict == Verdict::Yes).count();
+        (outcome, Reverse(items.iter().position(|it| it.verdict == Verdict::No)), met)
+    };
+    with_masters.iter().rev().max_by_key(rank)?.first()?.master
 }
 
 /// What decides what to do about what is wrong with a server.

@@ -25,31 +25,7 @@ impl Diagnosis {
         let message = event.message();
         let [from, to] = event.ends();
         match (message.purpose, message.speaker) {
-            (Purpose::Query | Purpose::ChallengeRequest, _) => {
-                let challenge = event.field("challenge");
-                let is_query = asks_for_data(id, message.purpose);
-                let request = Request {
-                    client: from,
-                    server: to,
-                    kind: described::request_kind(event),
-                    protocol: id,
-                    frame: event.frame(),
-                    time: event.time(),
-                    challenge: challenge.and_then(described::signed),
-                    length: event.length() as usize,
-                    is_query,
-                    is_cut: event.payload().lost,
-                    is_wrong: event.checked().findings.iter().any(|it| is_clients_fault(&it)),
-                    is_optional: event.is_optional(),
-                };
-                let timeout = self.ledger_settings.answer_timeout;
-                let key = request.key();
-                self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
-                self.exchanges_ended();
-                let challenge = challenge.map(|value| value.to_string());
-                let client = self.client(from.ip());
-                client.into_iter().for_each(|it| it.asks(event, challenge.as_deref(), key));
-            }
+            (Purpose::Query | Purpose::ChallengeRequest, _) => self.request(id, event),
             // A text in place of a response.
             (Purpose::Response, _)
                 if event.reply().is_none()
@@ -106,6 +82,33 @@ impl Diagnosis {
             client.masters.gets(from.ip(), is_list, event.exchange());
         }
         self.exchanges_ended();
+    }
+
+    /// A client sends a server a request.
+    fn request(&mut self, id: Id, event: &MessageEvent<'_>) {
+        let [client, server] = event.ends();
+        let challenge = event.field("challenge");
+        let request = Request {
+            client,
+            server,
+            kind: described::request_kind(event),
+            protocol: id,
+            frame: event.frame(),
+            time: event.time(),
+            challenge: challenge.and_then(described::signed),
+            length: event.length() as usize,
+            is_query: asks_for_data(id, event.message().purpose),
+            is_cut: event.payload().lost,
+            is_wrong: event.checked().findings.iter().any(|it| is_clients_fault(&it)),
+            is_optional: event.is_optional(),
+        };
+        let timeout = self.ledger_settings.answer_timeout;
+        let key = request.key();
+        self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
+        self.exchanges_ended();
+        let challenge = challenge.map(|value| value.to_string());
+        let client = self.client(client.ip());
+        client.into_iter().for_each(|it| it.asks(event, challenge.as_deref(), key));
     }
 
     /// A server answers a request, at least in part. Returns the key of its exchange, if that is known.

@@ -104,13 +104,7 @@ impl Diagnosis {
             if sign.verdict == Ruled::Fail
                 && let Some(id) = context.protocol
             {
-                let [one, other] = context.flow.ends;
-                for (end, client) in [(one, other), (other, one)] {
-                    self.lists.cut(id, end, sign.frame, words);
-                    if let Some(master) = self.masters.get_mut(&end.ip()) {
-                        master.cut(client.ip(), sign.frame, words);
-                    }
-                }
+                self.list_is_cut(id, context.flow.ends, &sign);
             }
             return None;
         }
@@ -142,6 +136,16 @@ impl Diagnosis {
         let master = context.flow.ends.into_iter().find(|end| end.ip() != address.ip());
         self.sign((address, master), symptom, &sign);
         (is_about_message && sign.verdict != Ruled::Note).then_some(symptom.item)
+    }
+
+    /// A list between these two ends is not whole.
+    fn list_is_cut(&mut self, id: Id, [one, other]: [SocketAddr; 2], sign: &FindingSign<'_>) {
+        for (end, client) in [(one, other), (other, one)] {
+            self.lists.cut(id, end, sign.frame, sign.words);
+            if let Some(master) = self.masters.get_mut(&end.ip()) {
+                master.cut(client.ip(), sign.frame, sign.words);
+            }
+        }
     }
 
     /// A finding shows something about a server, and the master or client at the other end, if that is known.

@@ -62,39 +62,13 @@ impl AbuseReport<'_> {
 
     /// That there is no attack, and of how much this is said.
     fn no_attack(&self) -> String {
-        let SeenTraffic {
-            packets,
-            highest,
-            innocent,
-            threshold,
-            seconds,
-            is_too_short,
-            one_way,
-            is_heard,
-            one_way_client,
-            unknown,
-        } = self.seen;
+        let SeenTraffic { packets, innocent, one_way, is_heard, one_way_client, unknown, .. } =
+            self.seen;
         let over = if self.tcp > 0 { " over UDP" } else { "" };
         let share = percent(packets as f64 / self.packets.max(1) as f64);
         let read = grouped(packets);
         let all = counted(self.packets, "packet");
-        let highest = highest.map_or(String::new(), |(target, rate)| {
-            let seconds = (seconds * 1e3).round() / 1e3;
-            let threshold = grouped(threshold as u64);
-            let rate = match rate.round() {
-                0.0 => format!("{rate:.1}"),
-                rate => grouped(rate as u64),
-            };
-            if is_too_short {
-                return format!(
-                    "; {rate}/s over {seconds} s toward {target} may be a flood, which begins at {threshold}/s: the \
-                     capture is too short to tell"
-                );
-            }
-            format!(
-                "; the highest rate is {rate}/s over {seconds} s toward {target}, a flood begins at {threshold}/s"
-            )
-        });
+        let highest = self.highest_rate();
         let innocent = innocent.map_or(String::new(), |why| format!(", {why}"));
         let one_way = one_way.map_or(String::new(), |server| match is_heard {
             true => format!(
@@ -138,6 +112,27 @@ impl AbuseReport<'_> {
         };
         format!(
             "no attack: {read} of {all} ({share}) are of game servers or masters{over}{highest}{innocent}{one_way}{client}{unknown}{tcp}{unfinished}"
+        )
+    }
+
+    /// How near to a flood the traffic came.
+    fn highest_rate(&self) -> String {
+        let SeenTraffic { highest, threshold, seconds, is_too_short, .. } = self.seen;
+        let Some((target, rate)) = highest else { return String::new() };
+        let seconds = (seconds * 1e3).round() / 1e3;
+        let threshold = grouped(threshold as u64);
+        let rate = match rate.round() {
+            0.0 => format!("{rate:.1}"),
+            rate => grouped(rate as u64),
+        };
+        if is_too_short {
+            return format!(
+                "; {rate}/s over {seconds} s toward {target} may be a flood, which begins at {threshold}/s: the \
+                 capture is too short to tell"
+            );
+        }
+        format!(
+            "; the highest rate is {rate}/s over {seconds} s toward {target}, a flood begins at {threshold}/s"
         )
     }
 

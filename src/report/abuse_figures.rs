@@ -3,7 +3,7 @@
 use dissectors::kit::Time;
 
 use super::abuse_filters::{filtered, nothing_separates};
-use crate::abuse::{Attack, AttackKind, Forged, plural};
+use crate::abuse::{Attack, AttackKind, Forged, Legitimate, plural};
 use crate::text::{counted, grouped, percent};
 
 /// Minimum number of sources for showing the share of new ones.
@@ -42,6 +42,33 @@ pub(super) fn figures(
     attack: &Attack,
     mut span: impl FnMut([Time; 2]) -> String,
 ) -> Vec<(&'static str, String)> {
+    let mut figures = traffic(attack, &mut span);
+    let mut say = |what, text| figures.push((what, text));
+    say("forged", forged(attack));
+    if let Some(real) = &attack.legitimate {
+        say("players", players(real));
+    }
+    match attack.applied {
+        0 if attack.kind == AttackKind::CrashAttempt => {
+            let remedy = "keep the server up to date: newer ones withstand such packets";
+            say("remedy", remedy.to_owned());
+        }
+        // The servers that are misused are on the other side of the link.
+        0 if attack.legitimate.is_none() && attack.kind == AttackKind::Transit => {}
+        0 => {
+            let has_players = attack.legitimate.is_some_and(|real| real.clients > 0);
+            say("filter", nothing_separates(attack.price.as_ref(), has_players));
+        }
+        best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
+    }
+    figures
+}
+
+/// How much an attack is, of what, and from where.
+fn traffic(
+    attack: &Attack,
+    span: &mut impl FnMut([Time; 2]) -> String,
+) -> Vec<(&'static str, String)> {
     let mut figures = Vec::new();
     let mut say = |what, text| figures.push((what, text));
     if let Some(also) = attack.also {
@@ -76,6 +103,11 @@ pub(super) fn figures(
         let prefixes = prefixes.map(|(name, count)| format!("{name} {}", grouped(*count)));
         say("networks", prefixes.collect::<Vec<_>>().join(", "));
     }
+    figures
+}
+
+/// Whether its sources are forged, and what shows that.
+fn forged(attack: &Attack) -> String {
     let forged = match attack.forged {
         Forged::Yes => "very likely: ",
         Forged::No if attack.kind == AttackKind::Victim => "",
@@ -86,43 +118,26 @@ pub(super) fn figures(
         none if none.is_empty() => "nothing shows it".to_owned(),
         evidence => evidence,
     };
-    say("forged", format!("{forged}{evidence}"));
-    if let Some(real) = attack.legitimate {
-        let [.., plays] = real.proofs;
-        let shown = match plays {
-            0 => "returned a challenge or sent a further request",
-            _ => "returned a challenge, sent a further request, or play",
-        };
-        let clients = match real.clients {
-            0 if real.lacks_challenges => {
-                "unknown: requests were not recorded whole, and their challenges may be cut off"
-                    .to_owned()
-            }
-            0 => "no client returned a challenge or sent a further request".to_owned(),
-            clients => format!(
-                "{} {shown}: {}",
-                counted(clients, "client"),
-                counted(real.packets, "packet")
-            ),
-        };
-        say("players", clients);
-    }
-    match attack.applied {
-        0 if attack.kind == AttackKind::CrashAttempt => {
-            say(
-                "remedy",
-                "keep the server up to date: newer ones withstand such packets".to_owned(),
-            );
+    format!("{forged}{evidence}")
+}
+
+/// The clients among its sources that are real.
+fn players(real: &Legitimate) -> String {
+    let [.., plays] = real.proofs;
+    let shown = match plays {
+        0 => "returned a challenge or sent a further request",
+        _ => "returned a challenge, sent a further request, or play",
+    };
+    match real.clients {
+        0 if real.lacks_challenges => {
+            "unknown: requests were not recorded whole, and their challenges may be cut off"
+                .to_owned()
         }
-        // The servers that are misused are on the other side of the link.
-        0 if attack.legitimate.is_none() && attack.kind == AttackKind::Transit => {}
-        0 => {
-            let has_players = attack.legitimate.is_some_and(|real| real.clients > 0);
-            say("filter", nothing_separates(attack.price.as_ref(), has_players));
+        0 => "no client returned a challenge or sent a further request".to_owned(),
+        clients => {
+            format!("{} {shown}: {}", counted(clients, "client"), counted(real.packets, "packet"))
         }
-        best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
     }
-    figures
 }
 
 /// The text for the second kind.

@@ -53,6 +53,20 @@ pub(super) fn draw_status(
     theme: Theme,
     area: Rect,
 ) {
+    let hint = "? keys  q quit";
+    let room = usize::from(area.width).saturating_sub(hint.len() + 1);
+    let text = shortened(&status(view, model).join(", "), room).into_owned();
+    let style = theme.bar();
+    frame.buffer_mut().set_style(area, style);
+    frame.render_widget(Line::styled(text, style), area);
+    let [_, right] =
+        Layout::horizontal([Constraint::Fill(1), Constraint::Length(hint.len() as u16)])
+            .areas(area);
+    frame.render_widget(Line::styled(hint, style), right);
+}
+
+/// What the bar says: how far reading is, and what is not shown.
+fn status(view: &View, model: &Model) -> Vec<String> {
     let mut parts = Vec::new();
     match model.reading {
         ReadingProgress::Files(Some(share)) => {
@@ -104,16 +118,7 @@ pub(super) fn draw_status(
     if let Some(note) = model.notes.last().filter(|_| model.reading != ReadingProgress::Live) {
         parts.push(note.trim_start_matches("gamewire: ").to_owned());
     }
-    let hint = "? keys  q quit";
-    let room = usize::from(area.width).saturating_sub(hint.len() + 1);
-    let text = shortened(&parts.join(", "), room).into_owned();
-    let style = theme.bar();
-    frame.buffer_mut().set_style(area, style);
-    frame.render_widget(Line::styled(text, style), area);
-    let [_, right] =
-        Layout::horizontal([Constraint::Fill(1), Constraint::Length(hint.len() as u16)])
-            .areas(area);
-    frame.render_widget(Line::styled(hint, style), right);
+    parts
 }
 
 /// The titles of all tabs with their counts; where there is no room for these, only the shown tab has its own.
