@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dissectors::Id;
+
 /// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
 const MAY_USE: [(&str, &[&str]); 27] = [
     ("capture", &[]),
@@ -87,8 +89,8 @@ fn modules_use_only_those_below_them() {
 #[test]
 fn protocols_use_no_other_protocol() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("dissectors/src");
-    let protocols = ["a2s", "acr_master", "gamespy1", "gamespy4", "valve_master"];
-    for protocol in protocols {
+    let protocols: Vec<_> = Id::ALL.iter().map(|id| id.info().id).collect();
+    for &protocol in &protocols {
         let mut found = Vec::new();
         files(&root.join(protocol), &mut found);
         assert!(found.len() > 4, "{protocol}");

@@ -2,9 +2,9 @@
 //! the rules.
 
 use crate::kit::{
-    Clock, Context, CrossFlowEvent, Evidence, Exchanges, FlowState, ListRules, Mark, NewFor,
-    OnDemand, Payload, Protocol, Request, RequestFlags, ResponseDue, SeenMessage, Sending, Sink,
-    Span, Time, is_private,
+    Answer, Clock, Context, CrossFlowEvent, Evidence, Exchanges, FlowState, ListRules, Mark,
+    NewFor, OnDemand, Payload, Protocol, Request, RequestFlags, ResponseDue, SeenMessage, Sending,
+    Sink, Span, Time, is_private,
 };
 
 use super::ValveMaster;
@@ -15,7 +15,7 @@ use super::filter::WantedAddresses;
 use super::info_keys::{Engine, InfoSummary};
 use super::listing::{Listing, QueryPosition, ReplyMatch, first_query};
 use super::messages::{CHALLENGE_RESPONSE, JOIN, QUERY};
-use super::pending::{ANSWER, Asked, PendingRequest, Query, ServerChallenge};
+use super::pending::{Asked, PendingRequest, Query, ServerChallenge};
 use super::registration::{ChallengeReason, Claimed, JoinResult, Registration, first_join};
 use super::reply::{BLOCK, ReplySummary};
 use super::rules;
@@ -368,7 +368,7 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
         Asked::List(_) | Asked::Info => None,
     };
     let best = requests.best(fits, false, payload.side, clock);
-    let asked = best.and_then(|(_, at)| requests.answer(at, ANSWER, |_| false, clock));
+    let asked = best.and_then(|(_, at)| requests.answer(at, Answer::ONLY, |_| false, clock));
     let again = value.is_some_and(|value| registration.is_mistaken(value));
     let why = registration.challenge(value, asked);
     // A server answers where it joined.

@@ -4,11 +4,12 @@
 use std::hash::BuildHasher;
 
 use crate::kit::{
-    Budget, Clock, Exchanges, Map, Mark, Payload, Reply, ResponseDue, Side, Time, keyed_hash,
+    Answer, Budget, Clock, Exchanges, Map, Mark, Payload, Reply, ResponseDue, Side, Time,
+    keyed_hash,
 };
 
 use super::endpoint::{Endpoint, ZERO};
-use super::pending::{ANSWER, Asked, FilterHash, PendingRequest, Query};
+use super::pending::{Asked, FilterHash, PendingRequest, Query};
 use super::reply::ReplySummary;
 
 /// How a query relates to earlier ones.
@@ -236,7 +237,7 @@ impl Listing {
         };
         let is_query = |asked: &PendingRequest| asked.what.query().map(|_| 0);
         let best = requests.best(is_query, true, payload.side, clock);
-        match best.and_then(|(_, at)| requests.answer(at, ANSWER, |_| false, clock)) {
+        match best.and_then(|(_, at)| requests.answer(at, Answer::ONLY, |_| false, clock)) {
             Some(asked) if asked.is_open() => {
                 // The network may have duplicated a page, so that the response is still to come.
                 if copy {

@@ -1,7 +1,7 @@
 //! The messages that wait for a response: a client's query, a server's join or its info string with a wrong
 //! challenge, and a master's challenge.
 
-use crate::kit::{Answer, Question, Request};
+use crate::kit::{Question, Request};
 
 use super::endpoint::Endpoint;
 
@@ -81,7 +81,3 @@ impl Question for Asked {
         self.repeats(other)
     }
 }
-
-/// Each message has one response.
-pub(super) const ANSWER: Answer =
-    Answer { complete: true, challenges: false, is_copy: false, goes_on: false };

@@ -54,6 +54,12 @@ pub struct Answer {
     pub goes_on: bool,
 }
 
+impl Answer {
+    /// The only response to a request.
+    pub const ONLY: Answer =
+        Answer { complete: true, challenges: false, is_copy: false, goes_on: false };
+}
+
 impl<Q: Question> Exchanges<Q> {
     /// The requests, the oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Request<Q>> + ExactSizeIterator {
