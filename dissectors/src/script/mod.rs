@@ -66,7 +66,8 @@ mod payload;
 use std::error::Error;
 use std::fmt;
 
-use crate::kit::{Role, Transport};
+use crate::kit::{Group, Role, Transport};
+use crate::{GROUPS, Id};
 
 pub use parse::parse;
 pub use payload::payload;
@@ -180,17 +181,17 @@ pub struct Usual {
 }
 
 impl Usual {
-    /// Those of the examples of a rule, by its code.
+    /// Those of the rules that are of no protocol.
+    const OF_NONE: Usual = Usual { port: 27015, transport: Transport::Udp };
+
+    /// Those of the examples of a rule, by its code: the most usual port of its protocol, and how that is asked first.
     pub fn of_rule(code: &str) -> Option<Usual> {
-        let udp = |port| Some(Usual { port, transport: Transport::Udp });
-        match code.get(..3)? {
-            "VM0" => udp(27010),
-            "A2S" | "SEC" | "NET" => udp(27015),
-            "GS4" => udp(6500),
-            "GS1" => udp(27900),
-            "ACR" => Some(Usual { port: 80, transport: Transport::Tcp }),
-            _ => None,
-        }
+        let is_of = |group: &Group| code.starts_with(group.prefix);
+        let at = GROUPS.iter().position(is_of)?;
+        // The groups of the protocols come first.
+        let Some(id) = Id::ALL.get(at) else { return Some(Usual::OF_NONE) };
+        let (port, asking) = (*id.info().ports.first()?, id.info().asking.first()?);
+        Some(Usual { port, transport: asking.transport })
     }
 }
 
@@ -212,3 +213,19 @@ impl fmt::Display for ScriptError {
 }
 
 impl Error for ScriptError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_of_a_rule_shows_its_port_and_its_transport() {
+        let of = |code| Usual::of_rule(code).map(|usual| (usual.port, usual.transport));
+        assert_eq!(of("VM001"), Some((27010, Transport::Udp)));
+        assert_eq!(of("GS1001"), Some((27900, Transport::Udp)));
+        assert_eq!(of("GS4001"), Some((6500, Transport::Udp)));
+        assert_eq!(of("ACR001"), Some((80, Transport::Tcp)));
+        assert_eq!((of("A2S001"), of("SEC001")), (of("NET001"), of("NET001")));
+        assert_eq!(of("XYZ001"), None);
+    }
+}
