@@ -270,6 +270,17 @@ macro_rules! protocols {
                     $($protocol::forgot(&self.$name))||+
                 }
             }
+
+            #[cfg(test)]
+            mod tests {
+                use super::*;
+
+                #[test]
+                fn a_flow_with_one_message_is_small() {
+                    let each = [$((stringify!($name), size_of::<<$protocol as Protocol>::Conversation>())),+];
+                    assert!(size_of::<Conversation>() <= 56, "{each:?}");
+                }
+            }
         }
     };
 }

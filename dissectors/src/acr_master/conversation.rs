@@ -405,13 +405,3 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, evidence: Evidence, sink: &mut S) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flow_with_one_message_is_small() {
-        assert!(size_of::<Conversation>() <= 16, "{}", size_of::<Conversation>());
-    }
-}

@@ -343,13 +343,3 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
         connection::end(cx, now, sink);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flow_with_one_message_is_small() {
-        assert!(size_of::<Conversation>() <= 56, "{}", size_of::<Conversation>());
-    }
-}

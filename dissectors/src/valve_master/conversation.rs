@@ -496,13 +496,3 @@ fn unanswered<S: Sink>(cx: &Cx<'_>, asked: &PendingRequest, clock: Clock, sink: 
         rules::unanswered(asked, cx.flow.missing(asked, clock), sink);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flow_with_one_message_is_small() {
-        assert!(size_of::<Conversation>() <= 56, "{}", size_of::<Conversation>());
-    }
-}
