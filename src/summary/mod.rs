@@ -186,20 +186,7 @@ impl Summary {
                     self.servers.update(Socket(to), |server, _| server.sent(id, event));
                 }
             }
-            Role::Server if announces(purpose) => {
-                self.masters.update(Socket(to), |master, _| master.joined(id, event));
-                let is_known_by_it = purpose != Purpose::Authentication;
-                let end = is_known_by_it.then(|| described::own_endpoint(event, from)).flatten();
-                if let Some(end) = end.filter(|end| *end != from) {
-                    self.announced.insert(context.flow.number, Socket(end));
-                }
-                if let Some(end) = end
-                    && let Some(()) =
-                        self.servers.update(Socket(end), |it, _| it.sent_by_itself(id, event))
-                {
-                    self.names.iter_mut().for_each(|names| names.note(end, event));
-                }
-            }
+            Role::Server if announces(purpose) => self.registers(id, event),
             // A server's response to a check of its master has no properties of the server.
             Role::Server if purpose == Purpose::CheckResponse => {}
             Role::Server => {
@@ -224,6 +211,22 @@ impl Summary {
                 self.masters.is_cut |= has_room == Some(false);
             }
             Role::Any | Role::Capture => {}
+        }
+    }
+
+    /// A server registers with a master.
+    fn registers(&mut self, id: Id, event: &MessageEvent<'_>) {
+        let [from, to] = event.ends();
+        self.masters.update(Socket(to), |master, _| master.joined(id, event));
+        let is_known_by_it = event.message().purpose != Purpose::Authentication;
+        let end = is_known_by_it.then(|| described::own_endpoint(event, from)).flatten();
+        if let Some(end) = end.filter(|end| *end != from) {
+            self.announced.insert(event.context().flow.number, Socket(end));
+        }
+        if let Some(end) = end
+            && let Some(()) = self.servers.update(Socket(end), |it, _| it.sent_by_itself(id, event))
+        {
+            self.names.iter_mut().for_each(|names| names.note(end, event));
         }
     }
 
