@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kit::{Evidence, Mark, Name, Payload, Request, ResponseDue, Rule, Sink, Time};
+use crate::kit::{Evidence, Mark, Name, Payload, Rule, Time};
 
 /// An observation about the two ends of a message, for the ledger, which sees all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -242,35 +242,6 @@ impl Exchange {
         let (name, id, challenge, tries) = (Name(name), None, None, 1);
         let (due, parts) = (true, None);
         Exchange { rules, name, kinds, id, challenge, began, tries, due, parts, evidence }
-    }
-
-    /// A request that the asked endpoint did not answer.
-    pub fn in_vain<Q>(
-        rules: &'static ResponseRules,
-        name: &'static str,
-        kind: u8,
-        asked: &Request<Q>,
-        evidence: Evidence,
-    ) -> Exchange {
-        let due = asked.due == ResponseDue::Yes;
-        let exchange = Exchange::new(rules, name, kind, asked.began, evidence);
-        Exchange { tries: asked.tries, due, ..exchange }
-    }
-
-    /// The request `seen` is no longer waited for: if a response was due, and no other endpoint has sent it, this is a
-    /// fault.
-    pub fn ends_unanswered<S: Sink>(
-        self,
-        seen: SeenMessage,
-        sink: &mut S,
-        detail: impl FnOnce() -> String,
-    ) {
-        let event = CrossFlowEvent::Unanswered(self);
-        if self.due {
-            sink.unless_explained(self.rules.answered, None, event, seen, detail);
-        } else {
-            sink.cross_flow(event, seen);
-        }
     }
 }
 

@@ -15,8 +15,8 @@ pub use request::{CompactRequest, Question, Request, RequestFlags, ResponseDue};
 pub use unfinished::{Unfinished, UnfinishedResponses};
 
 use crate::kit::{
-    Budget, Clock, Evidence, FlowFacts, FlowState, Limit, Mark, SeenMessage, Sending, Settings,
-    Side,
+    Budget, Clock, CrossFlowEvent, Evidence, Exchange, FlowFacts, FlowState, Limit, Mark,
+    ResponseRules, SeenMessage, Sending, Settings, Side, Sink,
 };
 
 /// The requests of one flow that wait for a response or may get a further one, in the order in which
@@ -461,5 +461,36 @@ impl FlowFacts {
     pub fn seen_in(&self, mark: Mark) -> SeenMessage {
         let [from, to] = self.ends_from(mark.side);
         SeenMessage { mark, from, to }
+    }
+}
+
+impl Exchange {
+    /// A request that the asked endpoint did not answer.
+    pub fn in_vain<Q>(
+        rules: &'static ResponseRules,
+        name: &'static str,
+        kind: u8,
+        asked: &Request<Q>,
+        evidence: Evidence,
+    ) -> Exchange {
+        let due = asked.due == ResponseDue::Yes;
+        let exchange = Exchange::new(rules, name, kind, asked.began, evidence);
+        Exchange { tries: asked.tries, due, ..exchange }
+    }
+
+    /// The request `seen` is no longer waited for: if a response was due, and no other endpoint has sent it, this is a
+    /// fault.
+    pub fn ends_unanswered<S: Sink>(
+        self,
+        seen: SeenMessage,
+        sink: &mut S,
+        detail: impl FnOnce() -> String,
+    ) {
+        let event = CrossFlowEvent::Unanswered(self);
+        if self.due {
+            sink.unless_explained(self.rules.answered, None, event, seen, detail);
+        } else {
+            sink.cross_flow(event, seen);
+        }
     }
 }
