@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dissectors::kit::Item;
 use dissectors::kit::coverage::{Coverage, Covered, Place, Sentences};
-use dissectors::{Id, catalogue};
+use dissectors::{GROUPS, Id, catalogue};
 use gamewire::cli::Cli;
 
 use crate::support::gamewire;
@@ -101,7 +101,8 @@ fn the_tables_are_those_of_the_documents() {
     let files = Vec::from_iter(folder.flatten().map(|entry| entry.path()));
     let texts = files.iter().map(|file: &PathBuf| std::fs::read_to_string(file).expect("a text"));
     let documents = Vec::from_iter(texts);
-    for id in Id::ALL {
+    let documented = Id::ALL.iter().zip(GROUPS).filter(|(_, group)| group.document.is_some());
+    for (id, _) in documented {
         let coverage = id.info().coverage;
         assert!(
             documents.iter().any(|text| coverage.is_of(text)),
