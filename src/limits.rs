@@ -412,6 +412,11 @@ mod tests {
             "whose responses are counted, by group of hosts | 128 |",
         ),
         (
+            include_str!("../dissectors/src/ledger/repeaters.rs"),
+            "const SOCKETS: usize = 256;",
+            "such addresses of a server, by group of hosts | 256, 8 |",
+        ),
+        (
             include_str!("../dissectors/src/ledger/game_port.rs"),
             "const PEERS: usize = 1 << 12;",
             "one such port sends packets to | 4,096 |",

@@ -1,9 +1,8 @@
 //! Rules that span several pairs of hosts: one server with many clients, the masters of one server,
 //! one client's list and its queries, the challenges of one master.
 //!
-//! Conversations report [`CrossFlowEvent`]s; the rules are checked when the whole capture has been
-//! read. The ledger keeps a bounded number of entries of each kind: once one does not fit, a
-//! missing entry proves nothing.
+//! Conversations report [`CrossFlowEvent`]s; the rules are checked when the whole capture has been read. The ledger keeps a
+//! bounded number of entries of each kind: once one does not fit, a missing entry proves nothing.
 
 mod balances;
 mod breaches;
@@ -21,6 +20,7 @@ mod other_packets;
 mod packet_floods;
 mod rate;
 mod registrations;
+mod repeaters;
 mod repeats;
 mod sources;
 mod translated;

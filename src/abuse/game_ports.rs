@@ -42,14 +42,15 @@ impl GamePort {
         }
     }
 
-    /// Such a packet comes to the server, whose protocol this is; `name`: its kind, if it is a message.
+    /// Such a packet comes to the server, whose protocol this is; `name`: its kind, if it is a message. Returns whether its
+    /// sender begins to play.
     pub(super) fn is_sent(
         &mut self,
         id: Option<Id>,
         name: Option<&'static str>,
         event: &DatagramEvent<'_>,
         room: &mut TargetRoom,
-    ) {
+    ) -> bool {
         let (from, to) = (event.headers.from, event.headers.to);
         let mut packet = SampledPacket::of(event, false);
         let label = name.unwrap_or_else(|| packet_name(event.bytes));
@@ -64,7 +65,7 @@ impl GamePort {
             let clients = &mut self.target.current.clients;
             clients.plays(&packet, &mut room.clients);
             clients.see(&packet, room.window, &mut room.packets);
-            return;
+            return before > 0;
         }
         if !event.is_cut() {
             self.repeats.see(from, event.bytes);
@@ -73,6 +74,7 @@ impl GamePort {
         if label == OTHER_CONTENT && SERVICES.contains(&from.port()) {
             count(&mut self.target.current.others, from.port(), 1);
         }
+        false
     }
 
     /// So many packets like this one came before.

@@ -382,7 +382,9 @@ impl Abuse {
         }
         if self.ports.len() < self.most || self.ports.contains_key(&Socket(to)) {
             let port = self.ports.entry(Socket(to)).or_default();
-            port.is_sent(id, name, event, &mut self.room);
+            if port.is_sent(id, name, event, &mut self.room) {
+                self.loads.begins_to_play(group(to), [from, to]);
+            }
         }
         true
     }

@@ -374,14 +374,15 @@ impl Abuse {
             .breaches
         {
             let (code, seen) = (breach.rule.code, breach.basis.seen);
-            let is_attack = || breach.attack.is_some_and(|attack| attack.suffers.is_some());
+            let attack = breach.attack.as_ref();
+            let is_attack = || attack.is_some_and(|attack| attack.suffers.is_some());
             let is_whole =
                 |at| self.servers.get(&Socket(at)).is_some_and(|it| !it.current.clients.is_cut);
             match breach.speaker {
                 Role::Client if code == SEC006.code && is_attack() && is_whole(seen.to) => {
                     ruled[0].insert(seen.to);
                 }
-                _ if code == SEC005.code => _ = ruled[1].insert(seen.from),
+                _ if code == SEC005.code && is_attack() => _ = ruled[1].insert(seen.from),
                 _ => {}
             }
         }

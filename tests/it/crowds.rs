@@ -202,3 +202,49 @@ fn the_headlines_and_abuse_find_the_same_with_other_thresholds() {
         assert_eq!(!run("abuse").starts_with("no attack"), is_attack, "{}", run("abuse"));
     }
 }
+
+/// Queries of one address, 400 ms apart, each from the port of the nth: the server answers without a challenge.
+fn from_one_address(queries: u64, port: fn(u64) -> u64) -> Capture {
+    let mut capture = Capture::new(Link::Ethernet);
+    for nth in 0..queries {
+        asks(&mut capture, &format!("192.0.2.9:{}", port(nth)), false, nth * 400);
+    }
+    capture
+}
+
+/// The address of one that plays, and the server: packets of the game, for three minutes.
+fn plays(capture: &mut Capture, player: &str) {
+    for nth in 0..40_u64 {
+        for (step, [from, to]) in [[player, SERVER], [SERVER, player]].into_iter().enumerate() {
+            let at = START.after_ms(20_000 + nth * 4_000 + step as u64);
+            let bytes = [&nth.to_le_bytes()[..], player.as_bytes()].concat();
+            capture.push(at, &Datagram::new(from, to, &bytes).packet());
+        }
+    }
+}
+
+/// Players behind one address are no victim of the server: each asks again and again, or plays. In the name of a victim,
+/// ports are always the same or always others.
+#[test]
+fn players_behind_one_address_are_no_victim() {
+    let again = from_one_address(200, |nth| 40_000 + nth % 40);
+    let mut once = from_one_address(40, |nth| 40_000 + nth);
+    (0..40).for_each(|nth| plays(&mut once, &format!("192.0.2.9:{}", 40_000 + nth)));
+    let random = from_one_address(200, |nth| 1_024 + nth * 977 % 60_000);
+    let fixed = from_one_address(200, |_| 80);
+    for (capture, is_attack) in [(again, false), (once, false), (random, true), (fixed, true)] {
+        let (_project, file) = Project::of_capture(capture.in_time().pcap());
+        let checked = run("check", &file);
+        assert_eq!(checked.contains("UNDER ATTACK"), is_attack, "{checked}");
+        // By the letter of the rule, an address is a source.
+        assert!(checked.contains("SEC005"), "{checked}");
+        assert_eq!(checked.contains("several clients behind one address"), !is_attack, "{checked}");
+        assert_eq!(!run("abuse", &file).starts_with("no attack"), is_attack);
+        assert_eq!(
+            run("diagnose", &file).contains("misused"),
+            is_attack,
+            "{}",
+            run("diagnose", &file)
+        );
+    }
+}

@@ -36,7 +36,13 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         if !cx.conversation.began {
             cx.conversation.known |= Known::FORCED;
         }
-        cx.conversation.known |= Conversation::plays(payload.side);
+        let plays = Conversation::plays;
+        let play =
+            [payload.side, payload.side.other()].map(|side| cx.conversation.has(plays(side)));
+        if play == [false, true] {
+            sink.begins_to_play(payload);
+        }
+        cx.conversation.known |= plays(payload.side);
         let due = cx.conversation.requests.is_due(payload.side, clock)
             && !cx.conversation.has(Conversation::plays(payload.side.other()));
         if !due && !cx.conversation.has(Known::FORCED) {

@@ -125,6 +125,9 @@ pub trait Sink {
     /// flood.
     #[inline(always)]
     fn other_packet(&mut self, _: &Payload<'_>) {}
+    /// From this packet on, the two ends of a flow with messages are known to send each other packets of the game.
+    #[inline(always)]
+    fn begins_to_play(&mut self, _: &Payload<'_>) {}
     /// The message answers a request of this many bytes that did not prove its sender's address: it
     /// had no challenge from the server.
     #[inline(always)]

@@ -188,25 +188,27 @@ struct Pair {
 }
 
 impl BothWays {
-    /// A packet. Returns whether its receiver, as a server, and its sender play.
-    pub(super) fn see(&mut self, from: SocketAddr, to: SocketAddr, now: Time) -> bool {
+    /// A packet. Returns whether its receiver, as a server, and its sender play, and whether they begin to.
+    pub(super) fn see(&mut self, from: SocketAddr, to: SocketAddr, now: Time) -> [bool; 2] {
         if self.0.is_empty() {
             self.0 = vec![Pair::default(); PAIRS];
         }
         let (pair, side) = if from < to { ((from, to), 0) } else { ((to, from), 1) };
         let seed = FixedState::with_seed(0x5EC0_0008);
         let hash = seed.hash_one((Socket(pair.0), Socket(pair.1)));
-        let Some(known) = self.0.get_mut(hash as usize % PAIRS) else { return false };
+        let Some(known) = self.0.get_mut(hash as usize % PAIRS) else { return [false; 2] };
         let hash = (hash >> 32) as u32;
         if known.hash != hash {
             if known.sent.iter().all(|sent| *sent > 0) && now.since(known.last) < MINUTE {
-                return false;
+                return [false; 2];
             }
             *known = Pair { hash, ..Pair::default() };
         }
         known.last = now;
         known.sent[side] = known.sent[side].saturating_add(1);
-        Peer { sent: known.sent[1 - side], got: known.sent[side], ..Peer::default() }.plays()
+        let (sent, got) = (known.sent[1 - side], known.sent[side]);
+        let begins = sent >= PLAYS && got == PLAYS;
+        [Peer { sent, got, ..Peer::default() }.plays(), begins]
     }
 }
 
@@ -246,14 +248,14 @@ mod tests {
         (0..PLAYS)
             .for_each(|_| _ = (pairs.see(player, server, now), pairs.see(server, player, now)));
         for n in 0..100_000_u32 {
-            assert!(!pairs.see((n.to_be_bytes(), 1).into(), server, now));
+            assert!(!pairs.see((n.to_be_bytes(), 1).into(), server, now)[0]);
         }
-        assert!(pairs.see(player, server, now));
+        assert!(pairs.see(player, server, now)[0]);
         // After a minute, others take the place.
         for n in 0..400_000_u32 {
             pairs.see((n.to_be_bytes(), 1).into(), server, Time(2 * MINUTE));
         }
-        assert!(!pairs.see(player, server, Time(2 * MINUTE)));
+        assert!(!pairs.see(player, server, Time(2 * MINUTE))[0]);
         assert_eq!(pairs.0.len(), PAIRS);
     }
 

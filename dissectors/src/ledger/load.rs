@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Basis;
 use super::frequent::FrequentSources;
 use super::rate::Rate;
+use super::repeaters::{Repeated, Repeaters};
 use super::sources::{KINDS, SourceSample, host_hash, tenths};
 use crate::kit::{Mark, Name, Payload, SeenMessage, Set, Time};
 
@@ -47,7 +48,7 @@ struct LoadEvent {
 /// A request or response.
 struct LoadMessage {
     what: Name,
-    source: IpAddr,
+    source: SocketAddr,
     time: Time,
     bytes: u32,
     /// For a response, the length of the request.
@@ -79,6 +80,7 @@ impl LoadTerms {
 pub(super) struct GroupRoom {
     pub(super) sources: usize,
     pub(super) buckets: usize,
+    pub(super) sockets: usize,
 }
 
 /// The load on one server in detail.
@@ -95,7 +97,9 @@ pub(super) struct DetailedLoad {
     pub(super) bytes_to: u64,
     pub(super) bytes_of: u64,
     /// The source that received most responses within a window.
-    pub(super) repeated: Option<(u32, IpAddr, Name)>,
+    pub(super) repeated: Option<Repeated>,
+    /// Whether clients share the addresses of such sources.
+    pub(super) repeaters: Repeaters,
     pub(super) sources: SourceSample,
     /// Those of the others that get most responses.
     frequent: FrequentSources,
@@ -122,7 +126,7 @@ impl Load {
         settings: &LoadTerms,
         room: &mut GroupRoom,
     ) -> bool {
-        let (source, bytes) = (payload.from.ip(), payload.sent() as u32);
+        let (source, bytes) = (payload.from, payload.sent() as u32);
         self.takes(
             &LoadMessage { what: Name(what), source, time: payload.time, bytes, asked: None },
             settings,
@@ -139,7 +143,7 @@ impl Load {
         settings: &LoadTerms,
         room: &mut GroupRoom,
     ) {
-        let (source, bytes) = (payload.to.ip(), payload.sent() as u32);
+        let (source, bytes) = (payload.to, payload.sent() as u32);
         let asked = Some(asked);
         self.takes(
             &LoadMessage { what: Name(what), source, time: payload.time, bytes, asked },
@@ -215,7 +219,8 @@ impl Load {
 
     /// Converts to the detailed form at the end.
     pub(super) fn finish(self, settings: &LoadTerms) -> DetailedLoad {
-        let mut room = GroupRoom { sources: 1, buckets: BriefLoad::EVENTS };
+        let mut room =
+            GroupRoom { sources: 1, buckets: BriefLoad::EVENTS, sockets: BriefLoad::EVENTS };
         let mut detailed = match self {
             Load::Brief(brief) => brief.in_detail(settings, &mut room),
             Load::Detailed(detailed) => *detailed,
@@ -245,7 +250,7 @@ impl BriefLoad {
         let kind = self.kinds.iter().position(|kind| *kind == what || *kind == Name::default());
         let place = self.events.get_mut(usize::from(self.count));
         let (Ok(after), Some(kind), Some(place)) = (after, kind, place) else { return false };
-        if source != self.from.ip() {
+        if source.ip() != self.from.ip() {
             return false;
         }
         self.kinds[kind] = what;
@@ -271,7 +276,7 @@ impl BriefLoad {
         for event in self.events() {
             let what = self.kinds.get(usize::from(event.kind)).copied().unwrap_or_default();
             let time = self.first.time.after(i64::from(event.after) * 1000);
-            let (source, bytes) = (self.from.ip(), event.bytes);
+            let (source, bytes) = (self.from, event.bytes);
             let asked = event.asked.map(u32::from);
             detailed.takes(&LoadMessage { what, source, time, bytes, asked }, settings, room);
             if event.is_proven {
@@ -293,7 +298,7 @@ impl DetailedLoad {
         match exchange.asked {
             None => self.asks(exchange, settings, room),
             Some(asked) => {
-                self.responds(exchange, asked, settings);
+                self.responds(exchange, asked, settings, &mut room.sockets);
                 true
             }
         }
@@ -305,7 +310,7 @@ impl DetailedLoad {
         self.requests += 1;
         add_count(&mut self.asked, what, 1);
         let before = self.sources.len();
-        if let Some(source) = self.sources.entry(source, time, room.sources == 0) {
+        if let Some(source) = self.sources.entry(source.ip(), time, room.sources == 0) {
             source.asks();
         }
         room.sources = (room.sources + before).saturating_sub(self.sources.len());
@@ -318,19 +323,27 @@ impl DetailedLoad {
         has_room
     }
 
-    fn responds(&mut self, exchange: &LoadMessage, asked: u32, settings: &LoadTerms) {
+    fn responds(
+        &mut self,
+        exchange: &LoadMessage,
+        asked: u32,
+        settings: &LoadTerms,
+        room: &mut usize,
+    ) {
         let &LoadMessage { what, source, time, bytes, .. } = exchange;
         self.responses += 1;
         self.bytes_to += u64::from(asked);
         self.bytes_of += u64::from(bytes);
         let kind = self.asked.iter().position(|(name, _)| *name == what).unwrap_or(0) % KINDS;
-        let times = match self.sources.known(source) {
+        let host = source.ip();
+        let times = match self.sources.known(host) {
             Some(source) => source.is_answered(kind, time, settings.window),
-            None => self.frequent.is_answered(source, kind, tenths(time), settings.window),
+            None => self.frequent.is_answered(host, kind, tenths(time), settings.window),
         };
         if self.repeated.is_none_or(|(most, ..)| times > most) {
-            self.repeated = Some((times, source, what));
+            self.repeated = Some((times, host, what));
         }
+        self.repeaters.is_answered(source, (times, what), time, settings, room);
     }
 
     /// Whether a client that returned its challenge, and is answered now, asks no faster than clients do, as far as known.
@@ -352,8 +365,9 @@ impl DetailedLoad {
         self.bytes_to += other.bytes_to;
         self.bytes_of += other.bytes_of;
         // For equal counts, the first address.
-        let rank = |(times, source, _): &(u32, IpAddr, Name)| (*times, std::cmp::Reverse(*source));
+        let rank = |(times, source, _): &Repeated| (*times, std::cmp::Reverse(*source));
         self.repeated = self.repeated.into_iter().chain(other.repeated).max_by_key(rank);
+        self.repeaters.add(other.repeaters);
         self.sources.add(other.sources);
         self.rate.add_all(other.rate);
     }
@@ -399,15 +413,18 @@ mod tests {
             hash: None,
         };
         for count in 1..12 {
-            let mut room = GroupRoom { sources: 9, buckets: 99 };
+            let mut room = GroupRoom { sources: 9, buckets: 99, sockets: 9 };
             let first = send(client, server, 0, &[7; 25]);
             let mut load = Load::of("info", &first);
             let mut detailed =
                 DetailedLoad { first: Some(Basis::of(&first)), ..DetailedLoad::default() };
             let mut take = |what, source: SocketAddr, time, bytes, asked| {
-                let exchange =
-                    LoadMessage { what: Name(what), source: source.ip(), time, bytes, asked };
-                detailed.takes(&exchange, &settings, &mut GroupRoom { sources: 9, buckets: 99 });
+                let exchange = LoadMessage { what: Name(what), source, time, bytes, asked };
+                detailed.takes(
+                    &exchange,
+                    &settings,
+                    &mut GroupRoom { sources: 9, buckets: 99, sockets: 9 },
+                );
             };
             take("info", client, Time(0), 25, None);
             for n in 1..count {

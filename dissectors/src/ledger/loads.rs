@@ -5,13 +5,14 @@
 //! results of all groups are combined at the end. The result does not depend on how groups are
 //! distributed over threads.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
 use super::load::{DetailedLoad, GroupRoom, Load, LoadTerms, earlier};
 use super::other_packets::{OtherPackets, PortLoad};
 use super::rate::{BUCKETS, Rate};
+use super::repeaters::Repeated;
 use super::sources::tenths;
 use super::translated::{ReceivedLoad, behind_nat, keep_one_of_two};
 use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, listed};
@@ -73,7 +74,7 @@ impl Loads {
     /// Empty, with this maximum of servers, sources and times.
     pub fn new(most: usize, abuse: AbuseThresholds) -> Loads {
         let most = (most / GROUPS).max(1);
-        let room = || GroupRoom { sources: most, buckets: most };
+        let room = || GroupRoom { sources: most, buckets: most, sockets: most };
         let group = |_| HostGroup {
             servers: Map::default(),
             joins: Map::default(),
@@ -166,6 +167,12 @@ impl Loads {
         group.is_some_and(|group| group.others.looks_at(port))
     }
 
+    /// Two sockets begin to send each other packets of the game.
+    pub fn begins_to_play(&mut self, group: usize, ends: [SocketAddr; 2]) {
+        let group = self.groups.get_mut(group % GROUPS);
+        group.into_iter().for_each(|group| group.others.begins_to_play(ends));
+    }
+
     /// A UDP packet that is no message of a supported protocol.
     pub fn other(&mut self, group: usize, payload: &Payload<'_>) {
         let settings = self.settings;
@@ -237,6 +244,7 @@ impl Loads {
         let is_server = |port: &Socket| {
             asked.contains_key(port) || known.contains(&u64::from_ne_bytes(listed(port.0)))
         };
+        let players = self.players();
         let mut left_out = None;
         for group in self.groups.iter_mut().chain(&mut self.more) {
             left_out = earlier(left_out, group.left_out);
@@ -261,24 +269,36 @@ impl Loads {
         self.review_others(ports, &mut all, &asked, &mut found, kept);
         for (Socket(server), mut load) in all {
             let is_asked = asked.get(&Socket(server)).is_some_and(|asked| *asked >= CHECKED_FROM);
-            self.check(server, &mut load, is_asked, &mut found, kept);
+            let play = |host| players_of(&players, host, server.ip());
+            self.check(server, (&mut load, &play), is_asked, &mut found, kept);
         }
         keep_one_of_two(&mut found, &behind);
         breaches.append(&mut found);
         left_out
     }
 
+    /// How many play from one host at another, in either order.
+    fn players(&self) -> Map<[IpAddr; 2], u32> {
+        let mut players: Map<[IpAddr; 2], u32> = Map::default();
+        let groups = self.groups.iter().chain(&self.more);
+        groups.flat_map(|group| &group.others.players).for_each(|(hosts, count)| {
+            *players.entry(*hosts).or_default() += count;
+        });
+        players
+    }
+
     fn check(
         &self,
         server: SocketAddr,
-        load: &mut DetailedLoad,
+        (load, players): (&mut DetailedLoad, &dyn Fn(IpAddr) -> u32),
         is_asked: bool,
         breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) {
         let Some(basis) = load.first else { return };
         let SeenMessage { mark, from, to } = basis.seen;
-        let (flooded, reflected) = (self.flooded(server, load), self.reflected(server, load));
+        let (flooded, reflected) =
+            (self.flooded(server, load), self.reflected(server, load, players));
         let mut check = |rule: &'static Rule, suffers, basis, speaker, detail: Option<String>| {
             let evidence = Evidence::default();
             match detail.map(Detail::Text) {
@@ -301,8 +321,9 @@ impl Loads {
         let seen = SeenMessage { mark, from: to, to: from };
         // Without some of the sources, it is unknown how many never continue.
         if is_asked && (reflected.is_some() || !load.sources.is_cut) {
-            let suffers = Some("is misused to flood others");
-            check(&SEC005, suffers, Basis { seen, ..basis }, Role::Server, reflected);
+            let (detail, is_attack) = reflected.unzip();
+            let suffers = is_attack.unwrap_or_default().then_some("is misused to flood others");
+            check(&SEC005, suffers, Basis { seen, ..basis }, Role::Server, detail);
         }
     }
 
@@ -337,44 +358,63 @@ impl Loads {
         (most >= flood.packets).then(|| [flood.rate_of(most).round(), seconds])
     }
 
-    /// The text of a finding, if a server was misused against others.
-    fn reflected(&self, server: SocketAddr, load: &DetailedLoad) -> Option<String> {
+    /// The text of a finding, if a server could be misused against others, and whether it was: clients behind one address
+    /// are none. `players`: how many play from an address.
+    fn reflected(
+        &self,
+        server: SocketAddr,
+        load: &DetailedLoad,
+        players: impl Fn(IpAddr) -> u32,
+    ) -> Option<(String, bool)> {
         let is_crowd = |load: &DetailedLoad| {
             let goes_on = |asked: u8| asked > 2;
             let window = tenths(Time(self.abuse.source_window));
             load.sources.within(window, |source| source.is_served && !goes_on(source.asked))
         };
         let repeated = load.repeated.filter(|(times, ..)| *times >= self.abuse.repeats);
-        let how = match repeated {
-            Some((times, source, what)) => {
-                let seconds = self.abuse.repeat_window as f64 / 1e9;
-                format!(
-                    "{source} is answered {times} times within {seconds} s, to {what} each time"
-                )
-            }
-            None => {
-                let crowd = is_crowd(load);
-                if load.sources.is_cut || crowd < self.abuse.sources.into() {
-                    return None;
-                }
+        let of_one = repeated.and_then(|it| load.repeaters.most_of_one(it, self.terms(), players));
+        let crowd = is_crowd(load);
+        let has_crowd = !load.sources.is_cut && crowd >= self.abuse.sources.into();
+        let answered = |(times, source, what): Repeated, of_whom: &str| {
+            let seconds = self.abuse.repeat_window as f64 / 1e9;
+            format!(
+                "{source} is answered {times} times within {seconds} s, to {what} each time{of_whom}"
+            )
+        };
+        let how = match (of_one, repeated) {
+            (Some(one), _) => answered(one, ""),
+            (None, _) if has_crowd => {
                 let seconds = self.abuse.source_window as f64 / 1e9;
                 format!(
                     "{crowd} sources ask once or twice within {seconds} s and never return a challenge"
                 )
             }
+            (None, Some(several)) => answered(
+                several,
+                " (several clients behind one address, none of which repeats faster than clients do)",
+            ),
+            (None, None) => return None,
         };
         let first = load.first.map(|basis| basis.seen.mark.time).unwrap_or_default();
         let &DetailedLoad { requests, responses, bytes_to, bytes_of, last, .. } = load;
         let factor = bytes_of as f64 / bytes_to.max(1) as f64;
-        Some(format!(
+        let text = format!(
             "{server} answers without a challenge: {how}; {requests} requests of {}, {responses} \
              answers, {bytes_to} bytes asked, {bytes_of} answered, {factor:.1} times as many, from \
              {} to {}",
             load.sources.count(load.requests),
             first.utc(),
             last.utc(),
-        ))
+        );
+        Some((text, of_one.is_some() || has_crowd))
     }
+}
+
+/// How many play from one host at another.
+fn players_of(players: &Map<[IpAddr; 2], u32>, host: IpAddr, server: IpAddr) -> u32 {
+    let mut hosts = [host, server];
+    hosts.sort_unstable();
+    players.get(&hosts).copied().unwrap_or(0)
 }
 
 impl HostGroup {

@@ -1,7 +1,7 @@
 //! UDP packets that are no messages of a supported protocol, by the port they go to. A flood of a
 //! game server need not consist of queries.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ use crate::kit::{Map, Name, Payload, Socket};
 /// Maximum number of ports that are looked at in a group.
 const PORTS: usize = 1 << 12;
 
+/// Maximum number of pairs of hosts of which players are counted.
+const HOSTS: usize = 1 << 12;
+
 /// The packets between the hosts of one group.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct OtherPackets {
@@ -25,6 +28,8 @@ pub(super) struct OtherPackets {
     #[serde(skip)]
     both_ways: BothWays,
     pub(super) ports: Map<Socket, PortLoad>,
+    /// How many play from one host at another, in either order.
+    pub(super) players: Map<[IpAddr; 2], u32>,
 }
 
 /// What a port gets.
@@ -53,7 +58,11 @@ impl OtherPackets {
         // Nothing sends packets to itself: such a packet is forged.
         let is_own = payload.from == payload.to;
         let is_of_game = !is_own && !asks_for_something(payload.bytes);
-        let plays = is_of_game && self.both_ways.see(payload.from, payload.to, payload.time);
+        let mut see = || self.both_ways.see(payload.from, payload.to, payload.time);
+        let [plays, begins] = if is_of_game { see() } else { [false; 2] };
+        if begins {
+            self.begins_to_play([payload.from, payload.to]);
+        }
         if !self.ports.is_empty() {
             if !is_own && let Some(port) = self.ports.get_mut(&Socket(payload.from)) {
                 port.sent += u64::from(!plays);
@@ -71,6 +80,15 @@ impl OtherPackets {
             let port = PortLoad { first: Some(Basis::of(payload)), ..PortLoad::default() };
             let port = self.ports.entry(Socket(payload.to)).or_insert(port);
             port.gets(payload, more, settings, room)
+        }
+    }
+
+    /// Two sockets begin to send each other packets of the game.
+    pub(super) fn begins_to_play(&mut self, ends: [SocketAddr; 2]) {
+        let mut hosts = ends.map(|end| end.ip());
+        hosts.sort_unstable();
+        if self.players.len() < HOSTS || self.players.contains_key(&hosts) {
+            *self.players.entry(hosts).or_default() += 1;
         }
     }
 

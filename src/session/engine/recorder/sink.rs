@@ -169,6 +169,13 @@ impl<F: FieldSink> Sink for Recorder<F> {
         }
     }
     #[inline]
+    fn begins_to_play(&mut self, payload: &Payload<'_>) {
+        if let Some(traffic) = &mut self.traffic {
+            let ends = [payload.from, payload.to];
+            traffic.loads.begins_to_play(group_of(payload), ends);
+        }
+    }
+    #[inline]
     fn reflects(&mut self, what: &'static str, asked: u32, payload: &Payload<'_>) {
         if let Some(traffic) = &mut self.traffic {
             traffic.loads.reflects(group_of(payload), what, asked, payload);
