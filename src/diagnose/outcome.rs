@@ -93,7 +93,9 @@ impl Diagnosis {
                 | (AttackKind::Transit, Some(AttackKind::FloodedServer)) => {
                     &causes::answers::FLOODED
                 }
-                (AttackKind::Reflector, _) => &causes::answers::MISUSED,
+                (AttackKind::Reflector, _) | (AttackKind::Transit, Some(AttackKind::Reflector)) => {
+                    &causes::answers::MISUSED
+                }
                 (AttackKind::CrashAttempt, _) => &causes::answers::CRASH_ATTEMPT,
                 _ => continue,
             };

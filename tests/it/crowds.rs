@@ -1,7 +1,7 @@
 //! Many clients of one server that ask as clients do are no attack, however fast they are together; and answers to
 //! requests that were not recorded are none.
 
-use captures::wire::{Capture, Datagram, Link, START};
+use captures::wire::{Capture, Datagram, Ip, Link, START, protocol};
 use serde_json::Value;
 
 use crate::support::gamewire;
@@ -246,5 +246,30 @@ fn players_behind_one_address_are_no_victim() {
             "{}",
             run("diagnose", &file)
         );
+    }
+}
+
+/// A server on the other side of a link is misused: every command says so.
+#[test]
+fn a_reflector_that_was_recorded_on_the_way_is_a_fault() {
+    for (ports, is_attack) in [(1, true), (40, false)] {
+        let mut capture = Capture::new(Link::Ethernet);
+        for nth in 0..200_u64 {
+            let client = format!("192.0.2.9:{}", 40_000 + nth % ports);
+            for (step, (from, to, bytes)) in
+                (0..).zip([(&*client, SERVER, INFO), (SERVER, &client, ANSWER)])
+            {
+                let datagram = Datagram::new(from, to, bytes);
+                let mut ip = Ip::new(datagram.source.ip(), datagram.destination.ip());
+                (ip.ttl, ip.id) = (53, 1 + nth as u32 * 2 + step as u32);
+                let at = START.after_ms(nth * 400 + step);
+                capture.push(at, &ip.packet(protocol::UDP, &datagram.bytes()));
+            }
+        }
+        let (_project, file) = Project::of_capture(capture.pcap());
+        assert_eq!(run("check", &file).contains("UNDER ATTACK"), is_attack);
+        let report = gamewire(["diagnose", "--no-config", &file]);
+        assert_eq!(report.out.contains("misused to flood others"), is_attack, "{}", report.out);
+        assert_eq!(report.code, u8::from(is_attack), "{}", report.out);
     }
 }
