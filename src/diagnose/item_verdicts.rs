@@ -1,5 +1,6 @@
 //! The verdicts on the conditions of one server.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use dissectors::kit::{Item, Values, causes};
@@ -22,6 +23,8 @@ pub(super) struct ServerState<'s> {
     pub(super) position: CapturePosition,
     /// The capture has packets of the party that should respond.
     pub(super) is_heard: bool,
+    /// Where behind NAT requests were answered, and how many.
+    pub(super) answers_behind: Option<(SocketAddr, u64)>,
     /// Packets of others to the server's host are in the capture.
     pub(super) hears_others: bool,
     /// The recording lost packets.
@@ -31,6 +34,19 @@ pub(super) struct ServerState<'s> {
 }
 
 impl ServerState<'_> {
+    /// That the party which should respond is not in the capture, or only behind NAT.
+    fn not_heard(&self, item: Item) -> Cow<'static, str> {
+        match self.answers_behind.filter(|_| item == Item::Answered) {
+            Some((inside, count)) => {
+                let responses = counted(count, "response");
+                let text =
+                    format!("; {responses} left {inside}, and nothing left {}", self.address);
+                text.into()
+            }
+            None => "; nothing of this host is in the capture".into(),
+        }
+    }
+
     /// The verdict on a condition.
     pub(super) fn verdict(&self, item: Item) -> ItemVerdict {
         let is_registration = is_of_registration(item);
@@ -139,12 +155,13 @@ impl ServerState<'_> {
                 let more = match is_silent {
                     _ if cause == &causes::masters::MASTER_SILENT => {
                         "; nothing comes from this master, and others answer the server's host"
+                            .into()
                     }
                     _ if cause == &causes::CAPTURE_ONE_SIDED && self.server.orphans == 0 => {
-                        "; nothing of this host is in the capture"
+                        self.not_heard(item)
                     }
-                    true => "; that is too little to call it silent",
-                    false => "",
+                    true => "; that is too little to call it silent".into(),
+                    false => Cow::default(),
                 };
                 let frames = if open.frame > 0 { vec![open.frame] } else { Vec::new() };
                 (cause, frames, format!("{}{more}", open.text))

@@ -2,7 +2,7 @@
 //!
 //! Of two flows with the same datagrams, the one that was recorded first counts, and the other one is their copy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
@@ -36,6 +36,8 @@ pub(super) struct Translations {
     latest: (u64, Option<u16>),
     /// Servers behind NAT, with their addresses before it.
     servers: BTreeSet<(SocketAddr, SocketAddr)>,
+    /// Responses of servers behind NAT to requests that came through it.
+    answers: BTreeMap<SocketAddr, u64>,
     /// Pairs of addresses that may be of one host.
     hosts: RecentMap<[IpAddr; 2], Shown>,
     /// Flows that are copies of others.
@@ -168,6 +170,34 @@ impl Translations {
         self.has_copies && self.copies.get_mut(&flow(ends), most).is_some()
     }
 
+    /// A message of a flow that is a copy of another one.
+    fn copied(&mut self, event: &MessageEvent<'_>) {
+        let [from, _] = event.ends();
+        let is_response = event.message().purpose == Purpose::Response;
+        if is_response && (self.answers.len() < SERVERS || self.answers.contains_key(&from)) {
+            *self.answers.entry(from).or_default() += 1;
+        }
+    }
+
+    /// The address of a server's host behind NAT from which requests were answered, and how many.
+    pub(super) fn answers_behind(&self, host: IpAddr) -> Option<(SocketAddr, u64)> {
+        let behind = |(inside, outside): &(SocketAddr, SocketAddr)| {
+            let answers = self.answers.get(inside).filter(|_| outside.ip() == host);
+            answers.map(|count| (*inside, *count))
+        };
+        self.servers.iter().find_map(behind)
+    }
+
+    /// The other addresses of a host, before or behind NAT.
+    pub(super) fn sides(&self, host: IpAddr) -> impl Iterator<Item = IpAddr> {
+        let pairs = self.servers.iter().map(|(inside, outside)| [inside.ip(), outside.ip()]);
+        pairs.filter_map(move |[inside, outside]| match host {
+            _ if host == inside => Some(outside),
+            _ if host == outside => Some(inside),
+            _ => None,
+        })
+    }
+
     /// The next message; `begins`: its flow may begin with it, or goes on with a request. Returns whether its flow is a
     /// copy of another one. `most`: how much is remembered.
     fn see(&mut self, message: RecentMessage, begins: bool, most: usize) -> bool {
@@ -224,6 +254,7 @@ impl Diagnosis {
     fn is_translated_message(&mut self, event: &MessageEvent<'_>) -> bool {
         let [from, to] = event.ends();
         if self.translations.is_copy([from, to], self.remembered) {
+            self.translations.copied(event);
             return true;
         }
         if event.context().copy_of.is_some() {
@@ -253,7 +284,7 @@ impl Diagnosis {
 
     /// Joins the addresses of servers before and behind NAT.
     pub(super) fn one_side_of_nat(&mut self) {
-        for (inside, outside) in std::mem::take(&mut self.translations.servers) {
+        for (inside, outside) in self.translations.servers.clone() {
             let known = [inside, outside].map(|address| self.resolve(address));
             match known {
                 [Some(inside), Some(outside)] if inside != outside => {

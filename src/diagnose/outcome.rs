@@ -181,6 +181,7 @@ impl Diagnosis {
             position,
             is_heard,
             hears_others,
+            answers_behind: self.translations.answers_behind(address.ip()),
             is_lossy,
             is_cut,
         };

@@ -169,9 +169,13 @@ impl Diagnosis {
         }
     }
 
-    /// Whether some packet of a host is in the capture.
+    /// Whether some packet of a host is in the capture: of any of its addresses, unless its answers leave from another one
+    /// than was asked, so that they may have been lost between the two.
     pub(super) fn is_heard(&self, host: IpAddr, read: &Totals) -> bool {
-        read.heard.contains(host) || self.speakers.contains(&host)
+        let is_heard = |host| read.heard.contains(host) || self.speakers.contains(&host);
+        is_heard(host)
+            || self.translations.answers_behind(host).is_none()
+                && self.translations.sides(host).any(is_heard)
     }
 
     /// No exchange goes on after the end of the capture.

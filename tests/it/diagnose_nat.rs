@@ -193,3 +193,35 @@ fn a_heartbeat_and_its_answer_are_one_on_both_sides_of_nat() {
     let addresses = report["servers"][0]["addresses"].to_string();
     assert!(addresses.contains(outside), "{addresses}");
 }
+
+/// A container that is alive, or answers, and of which nothing leaves its host.
+#[test]
+fn a_container_is_heard_behind_its_host() {
+    let answered = |sends: Option<&[u8]>| {
+        let mut both = Both::new(true);
+        let [outside, inside] = SERVERS[0];
+        for nth in 0..ROUNDS {
+            let client = format!("203.0.113.9:{}", 50_000 + nth);
+            both.send(nth * 10_000, [[&client, outside], [&client, inside]], INFO);
+            let (to, bytes) = match sends {
+                None => continue,
+                Some(b"game") => ("198.51.100.77:27005", b"game".as_slice()),
+                Some(answer) => (client.as_str(), answer),
+            };
+            let at = START.after(nth * 10_000_000_000 + 5_000_000);
+            both.capture.push(at, &Datagram::new(inside, to, bytes).packet());
+        }
+        let report = both.report(&[]);
+        let item = diagnosis::item(&report, "servers", "seen.answered");
+        let items = report["servers"][0]["items"].as_array().unwrap().clone();
+        let text = items.iter().find(|it| it["item"] == "seen.answered").unwrap()["text"].clone();
+        (item, text.as_str().unwrap_or_default().to_owned())
+    };
+    let (item, text) = answered(None);
+    assert_eq!(item, "unknown capture_one_sided");
+    assert!(text.ends_with("nothing of this host is in the capture"), "{text}");
+    assert_eq!(answered(Some(b"game")).0, "no queries_unanswered");
+    let (item, text) = answered(Some(ANSWER));
+    assert_eq!(item, "unknown capture_one_sided");
+    assert!(text.contains("12 responses left 172.17.0.2:27015"), "{text}");
+}
