@@ -116,11 +116,12 @@ impl Diagnosis {
     ) {
         self.registrations(address, server, read, position);
         let whole = server.fact(Item::Whole);
-        if let Some(frame) = server.in_one_packet
+        if let Some((frame, times)) = server.in_one_packet
             && whole.run == 0
             && whole.mended == 0
         {
             server.good(Item::Whole, frame);
+            server.fact_mut(Item::Whole).good_beside_doubts(times);
         }
         path::suspect(server, position, self.ledger_settings.answer_timeout);
         if let Some(frame) = self.hosts.get(&address.ip()).and_then(|host| host.lost) {

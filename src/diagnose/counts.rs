@@ -46,7 +46,10 @@ impl Counts {
             self.wrapped = wrapped.or(self.wrapped);
         }
         let list = event.field("num_players").and_then(described::number);
-        let list = list.or_else(|| described::listed_players(event, kind));
+        // Of a response that was cut, more players may follow.
+        let is_whole = !event.payload().lost;
+        let listed = || described::listed_players(event, kind).filter(|_| is_whole);
+        let list = list.or_else(listed);
         if let Some(list) = list.filter(|list| *list >= NEAR) {
             let unnamed = event.field("unnamed").and_then(described::number).unwrap_or(0);
             self.unnamed = (2 * unnamed > list).then_some((unnamed, list, frame));

@@ -210,6 +210,13 @@ impl Fact {
         self.open_by(why);
     }
 
+    /// Beside those that were cut, so many packets show that it is met.
+    pub(super) fn good_beside_doubts(&mut self, times: u64) {
+        if self.doubts > 0 {
+            self.good = self.good.max(times);
+        }
+    }
+
     /// Why it is unknown, how often it was, and of how many, where that is too much.
     pub(super) fn doubtful_share(&self) -> Option<(&Failure, u64, u64)> {
         let all = self.doubts + self.good + self.times_not();

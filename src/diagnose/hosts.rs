@@ -163,7 +163,7 @@ impl Diagnosis {
         shown.extend([Item::Answered, Item::FromAsked, Item::Readable]);
         match event.payload().has_parts() {
             true => shown.push(Item::Whole),
-            false => server.in_one_packet = Some(event.frame()),
+            false => server.comes_in_one_packet(event.frame()),
         }
         Some(from)
     }

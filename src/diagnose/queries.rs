@@ -128,7 +128,7 @@ impl Diagnosis {
                 let why = Failure::new(&causes::CAPTURE_DROPS, frame, NOT_WHOLE);
                 server.fact_mut(Item::Whole).may_fail(why);
             }
-            0 | 1 => server.in_one_packet = Some(frame),
+            0 | 1 => server.comes_in_one_packet(frame),
             _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
             _ => shown.push(Item::Whole),
         }

@@ -117,8 +117,8 @@ pub(super) struct Server {
     failing: Vec<(Item, Set<IpAddr>)>,
     /// Clients ask it by an address of several hosts.
     pub(super) by_broadcast: bool,
-    /// A response that was complete in one packet.
-    pub(super) in_one_packet: Option<u64>,
+    /// The latest response that was complete in one packet, and how many were.
+    pub(super) in_one_packet: Option<(u64, u64)>,
     /// The number of responses with missing parts.
     pub(super) in_part: u64,
     /// Its latest packet that exceeded the path's MTU.
@@ -372,6 +372,12 @@ impl Server {
     }
 
     /// Whether something in front of it drops the requests that return its challenges.
+    /// A response was complete in one packet.
+    pub(super) fn comes_in_one_packet(&mut self, frame: u64) {
+        let times = self.in_one_packet.map_or(0, |(_, times)| times);
+        self.in_one_packet = Some((frame, times + 1));
+    }
+
     pub(super) fn is_filtered(&self) -> bool {
         let why = self.fact(Item::Verified).failure(true);
         why.is_some_and(|why| why.cause == &causes::answers::CHALLENGE_FILTERED)

@@ -9,7 +9,7 @@ use dissectors::kit::{
 };
 use dissectors::net_rules::{NET005, NET014};
 
-use super::fact::Failure;
+use super::fact::{Failure, NOT_WHOLE};
 use super::registration::is_of_registration;
 use super::server::Server;
 use super::{Diagnosis, ServerPacket, ServerPacketKind, is_clients_fault, masters};
@@ -69,7 +69,15 @@ impl Diagnosis {
                 continue;
             }
             let about = Some((payload.mark(), payload.from));
-            failed.extend(self.finding(finding, context, about));
+            let is_cut = payload.lost && finding.verdict == Ruled::Inconclusive;
+            if is_cut && is_of_end(finding) && event.reply().is_some() {
+                // Counted with the response.
+                failed.push(Item::Whole);
+                continue;
+            }
+            // What is missing in a packet that was cut is the recorder's fault.
+            let detail = if is_cut { NOT_WHOLE.into() } else { finding.detail.clone() };
+            failed.extend(self.finding(&Finding { detail, ..finding.clone() }, context, about));
         }
         failed
     }
@@ -344,6 +352,11 @@ impl Diagnosis {
 /// Whether the masters of a protocol probe servers at a port of their own.
 fn is_probing(id: Id) -> bool {
     masters(id).is_some_and(|it| it.probe_above.is_some())
+}
+
+/// Whether a finding is about the end of a response.
+fn is_of_end(finding: &Finding) -> bool {
+    symptom(finding.rule, &finding.detail).is_some_and(|it| it.item == Item::Whole)
 }
 
 /// A request was not answered.

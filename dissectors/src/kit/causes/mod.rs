@@ -534,7 +534,7 @@ cause! {
         unknown: any,
         kind: Capture,
         says: "the recorder lost packets that may explain it",
-        lacks: "Record with a larger buffer, or with a capture filter.",
+        lacks: "Record whole packets (snaplen 0), with a larger buffer or a capture filter.",
     }
 }
 
