@@ -1,10 +1,15 @@
 //! The numbers of players in the responses of a server.
 
+use dissectors::kit::Time;
+
 use crate::session::{MessageEvent, Value};
 use crate::summary::described;
 
 /// Counts that differ by no more than this are of different moments.
 const NEAR: u64 = 4;
+
+/// Responses that are further apart, in nanoseconds, may be of other players: as in the rule that compares them.
+const AT_ONCE: i64 = 10_000_000_000;
 
 /// The largest number that a byte holds.
 pub(super) const BYTE: u64 = 255;
@@ -12,8 +17,8 @@ pub(super) const BYTE: u64 = 255;
 /// What responses say about the number of players.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// In the latest description.
-    info: Option<u64>,
+    /// In the latest description: players, bots among them, and when.
+    info: Option<(u64, u64, Time)>,
     /// The number of players, of places, and the packet, where one does not fit into a byte.
     pub(super) wrapped: Option<(u64, u64, u64)>,
     /// The latest disagreement: both numbers, and the packet.
@@ -37,7 +42,8 @@ impl Counts {
         let players = described.and_then(|it| described::first(event, it.players));
         let players = players.and_then(described::number);
         if let Some(info) = players {
-            self.info = Some(info);
+            let bots = event.field("bots").and_then(described::number).unwrap_or(0);
+            self.info = Some((info, bots, event.time()));
             let most = described.and_then(|it| described::first(event, it.max_players));
             let most = most.and_then(described::number);
             let is_wrapped =
@@ -59,10 +65,15 @@ impl Counts {
         }
         // One answer holds both numbers: they are of the same moment.
         let is_one = players.is_some();
-        let (Some(list), Some(info)) = (list, self.info) else { return };
-        let difference = info.abs_diff(list);
-        let is_far = difference > NEAR && 4 * difference > info.max(list);
-        let is_none = info.min(list) == 0 && info.max(list) >= 2;
+        let (Some(list), Some((info, bots, described))) = (list, self.info) else { return };
+        if event.time().since(described) > AT_ONCE {
+            return;
+        }
+        // Bots may be left out of the list, or some of them.
+        let expected = list.clamp(info.saturating_sub(bots), info);
+        let difference = expected.abs_diff(list);
+        let is_far = difference > NEAR && 4 * difference > expected.max(list);
+        let is_none = expected.min(list) == 0 && expected.max(list) >= 2;
         if is_far || is_none || is_one && difference > 0 {
             let numbers =
                 format!("{info} players in its description, {list} in its list of players");
