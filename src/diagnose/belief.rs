@@ -61,19 +61,16 @@ fn never_ends(server: &mut Server) {
     }
 }
 
-/// Responses to kinds of requests come with other hop limits, always the same for a kind.
+/// Responses to kinds of requests, or challenges, come with other hop limits, always the same for a kind.
 fn two_hosts(server: &Server) -> Option<Failure> {
-    let mut kinds = server.kinds.iter().filter_map(|kind| {
-        let (least, most, times) = kind.hops?;
-        (least == most && times >= NO_ACCIDENT).then_some((kind.name, least))
-    });
+    let kinds = server.kinds.iter().map(|kind| (requests(kind.name), kind.hops));
+    let challenges = ("requests for a challenge".to_owned(), server.challenge_hops);
+    let mut kinds = kinds
+        .chain([challenges])
+        .filter_map(|(kind, hops)| Some((kind, hops.of_all(NO_ACCIDENT)?)));
     let (one, first) = kinds.next()?;
     let (other, second) = kinds.find(|(_, hops)| *hops != first)?;
-    let values: [(_, &dyn Display); 4] = [
-        ("one", &requests(one)),
-        ("other", &requests(other)),
-        ("first", &first),
-        ("second", &second),
-    ];
+    let values: [(_, &dyn Display); 4] =
+        [("one", &one), ("other", &other), ("first", &first), ("second", &second)];
     Some(Failure::with(&causes::answers::TWO_HOSTS, 0, &values))
 }

@@ -108,6 +108,7 @@ impl Diagnosis {
         server.good(Item::FromAsked, frame);
         if event.message().purpose == Purpose::ClientChallenge {
             server.largest_challenge = server.largest_challenge.max(event.length());
+            server.challenge_hops.see(event.context().hop_limit);
             let taken = payload.time.since(reply.sent);
             if taken > timeout {
                 server.late_challenge = Some((taken, frame));
@@ -140,9 +141,7 @@ impl Diagnosis {
             if let Some(kind) = server.kind(kind) {
                 kind.describes = kind.describes || only_describes(event, kind.name);
                 kind.sizes.see(event, packets.len());
-                let hops = event.context().hop_limit;
-                let (least, most, times) = kind.hops.unwrap_or((hops, hops, 0));
-                kind.hops = Some((least.min(hops), most.max(hops), times + 1));
+                kind.hops.see(event.context().hop_limit);
             }
             server.counts.see(event, kind, contradiction(event));
             let describes = event.message().describes;

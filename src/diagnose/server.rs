@@ -126,6 +126,8 @@ pub(super) struct Server {
     /// The maximum number of packets of a response.
     pub(super) packets: usize,
     pub(super) hops: HopLimits,
+    /// Of its challenges.
+    pub(super) challenge_hops: UsualHops,
 }
 
 /// Packets that are named of what a server sends in place of responses.
@@ -152,6 +154,22 @@ pub(super) enum Odd {
     Text(String),
 }
 
+/// The least and the greatest hop limit of messages of a kind, and their number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UsualHops(Option<(u8, u8, u64)>);
+
+impl UsualHops {
+    pub(super) fn see(&mut self, hops: u8) {
+        let (least, most, times) = self.0.unwrap_or((hops, hops, 0));
+        self.0 = Some((least.min(hops), most.max(hops), times + 1));
+    }
+
+    /// That of all, of at least so many.
+    pub(super) fn of_all(self, at_least: u64) -> Option<u8> {
+        self.0.filter(|(least, most, times)| least == most && *times >= at_least).map(|it| it.0)
+    }
+}
+
 /// Requests of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Kind {
@@ -160,8 +178,8 @@ pub(super) struct Kind {
     pub(super) describes: bool,
     pub(super) answered: Fact,
     pub(super) sizes: Sizes,
-    /// The least and the greatest hop limit of responses, and their number.
-    pub(super) hops: Option<(u8, u8, u64)>,
+    /// Of responses.
+    pub(super) hops: UsualHops,
     /// The server had challenged a client that sent one.
     pub(super) was_challenged: bool,
     readable: Fact,
@@ -354,6 +372,12 @@ impl Server {
         self.query.is_some_and(|id| id.info().diagnosis.endless.is_some())
     }
 
+    /// A response was complete in one packet.
+    pub(super) fn comes_in_one_packet(&mut self, frame: u64) {
+        let times = self.in_one_packet.map_or(0, |(_, times)| times);
+        self.in_one_packet = Some((frame, times + 1));
+    }
+
     /// It says its name.
     pub(super) fn is_named(&mut self, name: &Value<'_>) {
         // It rarely changes.
@@ -372,12 +396,6 @@ impl Server {
     }
 
     /// Whether something in front of it drops the requests that return its challenges.
-    /// A response was complete in one packet.
-    pub(super) fn comes_in_one_packet(&mut self, frame: u64) {
-        let times = self.in_one_packet.map_or(0, |(_, times)| times);
-        self.in_one_packet = Some((frame, times + 1));
-    }
-
     pub(super) fn is_filtered(&self) -> bool {
         let why = self.fact(Item::Verified).failure(true);
         why.is_some_and(|why| why.cause == &causes::answers::CHALLENGE_FILTERED)
