@@ -1,7 +1,8 @@
 //! What a server needs to be seen by clients.
 
 use super::rules::{
-    GS4004, GS4005, GS4007, GS4021, GS4022, GS4023, GS4031, GS4033, GS4034, HAS_NONE, NONE_GIVEN,
+    GS4004, GS4005, GS4007, GS4021, GS4022, GS4023, GS4031, GS4033, GS4034, GS4038, HAS_NONE,
+    NONE_GIVEN,
 };
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -33,6 +34,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&GS4022, &causes::HEADER_BROKEN),
         Symptom::of(&GS4023, &causes::HEADER_BROKEN),
         Symptom::of(&GS4034, &causes::HEADER_BROKEN),
+        Symptom::of(&GS4038, &causes::answers::KEY_REPEATED),
     ],
     large: &[("info_request", 0)],
     challenge_first: true,
