@@ -27,6 +27,7 @@ mod crowds;
 mod diagnose;
 mod diagnose_addresses;
 mod diagnose_answers;
+mod diagnose_believed;
 mod diagnose_challenges;
 mod diagnose_heartbeats;
 mod diagnose_losses;
