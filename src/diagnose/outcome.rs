@@ -103,11 +103,12 @@ impl Diagnosis {
             // What crashes servers has the name of its rule.
             let is_rule = attack.kind == AttackKind::CrashAttempt;
             let kinds = if is_rule { kind.to_owned() } else { plural(kind) };
+            let [packets, sources] = of_attackers(attack);
             let values: [(_, &dyn Display); 4] = [
                 ("kinds", &kinds),
                 ("rate", &grouped(attack.rate[0].round() as u64)),
-                ("packets", &grouped(attack.packets)),
-                ("sources", &counted(attack.sources.count, "source")),
+                ("packets", &grouped(packets)),
+                ("sources", &counted(sources, "source")),
             ];
             let why = Failure::with(cause, 0, &values);
             for target in &attack.targets {
@@ -180,8 +181,8 @@ impl Diagnosis {
             address,
             position,
             is_heard,
-            hears_others,
             answers_behind: self.translations.answers_behind(address.ip()),
+            hears_others,
             is_lossy,
             is_cut,
         };
@@ -252,6 +253,14 @@ fn best_master(with_masters: &[Vec<ItemVerdict>]) -> Option<SocketAddr> {
         (outcome, Reverse(items.iter().position(|it| it.verdict == Verdict::No)), met)
     };
     with_masters.iter().rev().max_by_key(rank)?.first()?.master
+}
+
+/// The packets and the sources of an attack, without those of known clients, unless these are all.
+fn of_attackers(attack: &Attack) -> [u64; 2] {
+    let all = [attack.packets, attack.sources.count];
+    let theirs = attack.legitimate.map_or([0; 2], |it| [it.packets, it.clients]);
+    let others = [all[0].saturating_sub(theirs[0]), all[1].saturating_sub(theirs[1])];
+    if others.contains(&0) { all } else { others }
 }
 
 /// What decides what to do about what is wrong with a server.

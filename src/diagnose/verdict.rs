@@ -71,12 +71,14 @@ pub enum Situation {
 }
 
 /// The causes that a flood explains.
-const BY_FLOOD: [&Cause; 5] = [
+const BY_FLOOD: [&Cause; 7] = [
     &causes::QUERIES_UNANSWERED,
     &causes::ANSWERED_LATE,
     &causes::answers::SOMETIMES_UNANSWERED,
     &causes::answers::SILENT_PERIOD,
     &causes::answers::RATE_LIMITED,
+    &causes::answers::ONLY_SOME_KINDS,
+    &causes::answers::ONE_CLIENT_UNANSWERED,
 ];
 
 /// The verdict on one condition of a server.
