@@ -81,6 +81,9 @@ static OF_VERIFY: &[Parameter] = &[
     text("a", true, &A_DIGEST),
 ];
 
+/// So many hexadecimal digits are no number, and no word.
+const LEAST_OF_DIGEST: usize = 16;
+
 impl ApiPath {
     /// The endpoint in a request's target, with any prefix.
     pub(super) fn of(target: &[u8]) -> Option<ApiPath> {
@@ -124,7 +127,7 @@ impl ApiPath {
     /// Whether the parameters show that this is the game's endpoint, and not another site's path of
     /// one letter.
     pub(super) fn is_likely(self, query: &[u8]) -> bool {
-        let (mut there, mut numbers) = ([false; 8], 0);
+        let (mut there, mut numbers, mut has_digest) = ([false; 8], 0, false);
         for piece in pieces(query, 0) {
             let Some((at, parameter)) = self.parameter(piece.name) else { continue };
             let is_number = decimal(&decoded(piece.value)).is_some();
@@ -135,14 +138,22 @@ impl ApiPath {
                 (ApiPath::Auth, "a") => address(&decoded(piece.value)).is_some(),
                 _ => true,
             };
+            has_digest |= matches!((self, parameter.name), (ApiPath::Verify, "c" | "a"))
+                && may_be_digest(&decoded(piece.value));
         }
         match self {
             ApiPath::Client => there[0] || there[1],
             ApiPath::Register => numbers >= 2,
             ApiPath::Auth => there[1],
-            ApiPath::Verify => there[1] && there[2] && there[3],
+            // Other sites have keys of one letter, too.
+            ApiPath::Verify => there[1] && there[2] && there[3] && (there[0] || has_digest),
         }
     }
+}
+
+/// Whether a value is a digest, or a part of one.
+fn may_be_digest(value: &[u8]) -> bool {
+    value.len() >= LEAST_OF_DIGEST && value.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Path and query of a target.
@@ -257,6 +268,8 @@ mod tests {
         assert!(!ApiPath::Register.is_likely(b"url=http://example.com&v=x&p=y"));
         assert!(!ApiPath::Auth.is_likely(b"a=click&i=4"));
         assert!(!ApiPath::Verify.is_likely(b"v=dQw4w9WgXcQ"));
+        assert!(!ApiPath::Verify.is_likely(b"i=12&c=3&a=play"));
+        assert!(ApiPath::Verify.is_likely(b"i=12&c=3&a=0123456789abcdef"));
         assert!(!ApiPath::Client.is_likely(b"id=7"));
     }
 
