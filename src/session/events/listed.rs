@@ -4,7 +4,7 @@ use std::iter;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::slice::Iter;
 
-use dissectors::ledger::Listed;
+use dissectors::ledger::{Listed, listed};
 
 /// In the number of a server: that it is of IPv6.
 const IPV6: u64 = 1 << 63;
@@ -23,7 +23,11 @@ pub(in crate::session) fn append(words: &mut Vec<u64>, number: Listed, server: S
 
 #[cold]
 fn append_ipv6(words: &mut Vec<u64>, number: u64, server: SocketAddrV6) {
-    if !server.ip().is_unspecified() {
+    // The address of an IPv4 server, as some masters write it.
+    if let Some(host) = server.ip().to_ipv4_mapped() {
+        let server = SocketAddrV4::new(host, server.port()).into();
+        append(words, listed(server), server);
+    } else if !server.ip().is_unspecified() {
         let (address, scope) = (server.ip().to_bits(), u64::from(server.scope_id()));
         let port = scope << 32 | u64::from(server.port());
         words.extend([number, (address >> 64) as u64, address as u64, port]);
@@ -79,6 +83,15 @@ mod tests {
     use dissectors::ledger::listed;
 
     use super::*;
+
+    #[test]
+    fn an_ipv4_server_in_the_form_of_ipv6_is_one() {
+        let [mapped, server] = ["[::ffff:192.0.2.9]:28770", "192.0.2.9:28770"];
+        let [mapped, server]: [SocketAddr; 2] = [mapped, server].map(|it| it.parse().unwrap());
+        let mut words = Vec::new();
+        append(&mut words, listed(mapped), mapped);
+        assert_eq!(ListedServers::of(&words).collect::<Vec<_>>(), [server]);
+    }
 
     #[test]
     fn servers_are_read_as_they_were_listed() {
