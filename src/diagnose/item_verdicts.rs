@@ -219,6 +219,9 @@ impl ServerState<'_> {
         match self.server.owed_nothing.min(missing) {
             0 => String::new(),
             excused if self.server.is_filtered() => format!("; {} owed none", are(excused)),
+            excused if self.server.left >= excused => {
+                format!("; {} owed none: their challenges were not returned", are(excused))
+            }
             excused => format!("; {} owed none, by a fault of the client", are(excused)),
         }
     }

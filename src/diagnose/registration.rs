@@ -13,6 +13,9 @@ const PORTS: usize = 4;
 /// The first condition of registration.
 const FIRST: usize = Item::Join as usize;
 
+/// Maximum number of intervals between joins that are kept.
+const GAPS: usize = 64;
+
 /// What a server has to do with one master: it registers there, and is in the lists of it, or not.
 #[derive(Debug, Default)]
 pub(super) struct Registration {
@@ -31,6 +34,8 @@ pub(super) struct Registration {
     /// When the first of the last ones began that belong together, and the number of such groups: a join is repeated while
     /// it waits, and sent to several ports of a master at once.
     rounds: (Time, u64),
+    /// The nanoseconds between the first groups.
+    gaps: Vec<i64>,
     /// Info strings that answer no challenge, where the master gave none.
     pub(super) unchallenged: u64,
     /// Challenges though the server has answered: the latest, and their number.
@@ -117,7 +122,11 @@ impl Registration {
         let is_new = *count == 0 || time.since(*last) >= timeout;
         (*last, *count) = (time.max(*last), *count + 1);
         if is_new {
-            self.rounds = (time, self.rounds.1 + 1);
+            let (before, count) = self.rounds;
+            if count > 0 && self.gaps.len() < GAPS {
+                self.gaps.push(time.since(before));
+            }
+            self.rounds = (time, count + 1);
         }
     }
 
@@ -126,10 +135,11 @@ impl Registration {
         self.joins.map_or(0, |(.., count)| count)
     }
 
-    /// Average nanoseconds between joins that do not belong together.
+    /// The usual nanoseconds between joins that do not belong together: a restart, which comes between two, does not change
+    /// them.
     pub(super) fn interval(&self) -> Option<i64> {
-        let ((first, ..), (last, count)) = (self.joins?, self.rounds);
-        let gaps = i64::try_from(count.checked_sub(1)?).ok()?;
-        (gaps > 0).then(|| last.since(first) / gaps)
+        let mut gaps = self.gaps.clone();
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 2).copied()
     }
 }

@@ -196,7 +196,10 @@ fn a_silence_to_the_end_says_so() {
         answered(&of_times(24, 10, |nth, at| info(&format!("{at}.0"), "c", is_answered(nth)))).1
     };
     let last = text(&|nth| nth < 12);
-    assert!(last.contains("from 00:02:00 to 00:03:50, the last request; at other times"), "{last}");
+    assert!(
+        last.contains("from 00:02:00 to 00:03:50, the last request that was due; at other times"),
+        "{last}"
+    );
     let over = text(&|nth| !(6..15).contains(&nth));
     assert!(over.contains("from 00:01:00 to 00:02:20; at other times"), "{over}");
 }

@@ -155,7 +155,7 @@ fn longest(silences: &[Silence]) -> Option<([Time; 2], String)> {
     let longest = silences.iter().max_by_key(|it| it.count)?;
     // Where nothing is answered after it, it may go on.
     let is_last = !longest.is_within && !longest.is_first;
-    let end = if is_last { ", the last request" } else { "" };
+    let end = if is_last { ", the last request that was due" } else { "" };
     let again = match silences.len() as u64 - 1 {
         0 => String::new(),
         more => format!(" and {} more", counted(more, "time")),
