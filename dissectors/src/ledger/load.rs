@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Basis;
 use super::frequent::FrequentSources;
 use super::rate::Rate;
-use super::repeaters::{Repeated, Repeaters};
+use super::repeaters::{ClientPace, Repeated, Repeaters};
 use super::sources::{KINDS, SourceSample, host_hash, tenths};
 use crate::kit::{Mark, Name, Payload, SeenMessage, Set, Time};
 
@@ -69,6 +69,11 @@ pub(super) struct LoadTerms {
 }
 
 impl LoadTerms {
+    /// How often a client may ask.
+    pub(super) const fn pace(&self) -> ClientPace {
+        ClientPace { window: self.window, repeats: self.repeats }
+    }
+
     /// The number of the bucket of a time.
     pub(super) const fn bucket_of(&self, time: Time) -> i64 {
         time.0.div_euclid(self.bucket)
@@ -343,7 +348,7 @@ impl DetailedLoad {
         if self.repeated.is_none_or(|(most, ..)| times > most) {
             self.repeated = Some((times, host, what));
         }
-        self.repeaters.is_answered(source, (times, what), time, settings, room);
+        self.repeaters.is_answered(source, (times, what), time, settings.pace(), room);
     }
 
     /// Whether a client that returned its challenge, and is answered now, asks no faster than clients do, as far as known.

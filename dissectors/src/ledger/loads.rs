@@ -372,7 +372,8 @@ impl Loads {
             load.sources.within(window, |source| source.is_served && !goes_on(source.asked))
         };
         let repeated = load.repeated.filter(|(times, ..)| *times >= self.abuse.repeats);
-        let of_one = repeated.and_then(|it| load.repeaters.most_of_one(it, self.terms(), players));
+        let of_one =
+            repeated.and_then(|it| load.repeaters.most_of_one(it, self.settings.pace(), players));
         let crowd = is_crowd(load);
         let has_crowd = !load.sources.is_cut && crowd >= self.abuse.sources.into();
         let answered = |(times, source, what): Repeated, of_whom: &str| {

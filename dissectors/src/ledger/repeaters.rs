@@ -7,7 +7,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::load::LoadTerms;
 use super::sources::tenths;
 use crate::kit::{Name, Time};
 
@@ -19,6 +18,13 @@ const SOCKETS: usize = 256;
 
 /// After so long, in tenths of a second, a socket that did not come again gives way.
 const GONE: u32 = 600;
+
+/// How often a client may ask, within a window in tenths of a second.
+#[derive(Clone, Copy)]
+pub(super) struct ClientPace {
+    pub(super) window: u32,
+    pub(super) repeats: u32,
+}
 
 /// The address that got most responses of a kind within a window: how many, and the kind.
 pub(super) type Repeated = (u32, IpAddr, Name);
@@ -59,14 +65,14 @@ impl Repeaters {
         socket: SocketAddr,
         (times, what): (u32, Name),
         now: Time,
-        terms: &LoadTerms,
+        pace: ClientPace,
         room: &mut usize,
     ) {
         let is_same = |it: &Repeater| (it.most.1, it.most.2) == (socket.ip(), what);
         let at = match self.0.iter().position(is_same) {
             Some(at) => at,
             // Until then, it is like any other.
-            None if times.saturating_mul(2) < terms.repeats || self.0.len() == ADDRESSES => return,
+            None if times.saturating_mul(2) < pace.repeats || self.0.len() == ADDRESSES => return,
             None => {
                 let most = (times, socket.ip(), what);
                 self.0.push(Repeater { most, sockets: Vec::new(), gone: 0, left_out: 0 });
@@ -75,7 +81,7 @@ impl Repeaters {
         };
         let Some(repeater) = self.0.get_mut(at) else { return };
         repeater.most.0 = repeater.most.0.max(times);
-        repeater.serves(socket.port(), tenths(now), terms, room);
+        repeater.serves(socket.port(), tenths(now), pace, room);
     }
 
     /// The address that gets most responses, unless these are for its clients, each of which asks no faster than clients
@@ -83,7 +89,7 @@ impl Repeaters {
     pub(super) fn most_of_one(
         &self,
         most: Repeated,
-        terms: &LoadTerms,
+        pace: ClientPace,
         players: impl Fn(IpAddr) -> u32,
     ) -> Option<Repeated> {
         let rank = |(times, source, _): &Repeated| (*times, Reverse(*source));
@@ -91,8 +97,7 @@ impl Repeaters {
         let unknown = self.0.iter().find(is_known).is_none().then_some(most);
         let ones = self.0.iter().filter(|it| {
             let clients = players(it.most.1).max(1);
-            it.most.0 >= terms.repeats
-                && it.strangers(terms) >= terms.repeats.saturating_mul(clients)
+            it.most.0 >= pace.repeats && it.strangers(pace) >= pace.repeats.saturating_mul(clients)
         });
         ones.map(|it| it.most).chain(unknown).max_by_key(rank)
     }
@@ -104,10 +109,10 @@ impl Repeaters {
 }
 
 impl Repeater {
-    fn serves(&mut self, port: u16, now: u32, terms: &LoadTerms, room: &mut usize) {
+    fn serves(&mut self, port: u16, now: u32, pace: ClientPace, room: &mut usize) {
         let at = match self.sockets.binary_search_by_key(&port, |socket| socket.port) {
             Ok(at) => at,
-            Err(_) if self.is_full(now, terms, room) => {
+            Err(_) if self.is_full(now, pace, room) => {
                 self.left_out = self.left_out.saturating_add(1);
                 return;
             }
@@ -121,7 +126,7 @@ impl Repeater {
             }
         };
         let Some(socket) = self.sockets.get_mut(at) else { return };
-        if now.saturating_sub(socket.window) >= terms.window {
+        if now.saturating_sub(socket.window) >= pace.window {
             (socket.window, socket.served) = (now, 0);
         }
         socket.last = now;
@@ -131,13 +136,13 @@ impl Repeater {
     }
 
     /// Whether there is no room for another socket, not even in place of those that did not come again.
-    fn is_full(&mut self, now: u32, terms: &LoadTerms, room: &mut usize) -> bool {
+    fn is_full(&mut self, now: u32, pace: ClientPace, room: &mut usize) -> bool {
         if self.sockets.len() < SOCKETS && *room > 0 {
             return false;
         }
         let is_gone = |socket: &AskingSocket| now.saturating_sub(socket.last) >= GONE;
         let gone = self.sockets.iter().filter(|socket| is_gone(socket));
-        self.gone = self.gone.max(strangers(gone, terms));
+        self.gone = self.gone.max(strangers(gone, pace));
         let before = self.sockets.len();
         self.sockets.retain(|socket| !is_gone(socket));
         *room += before - self.sockets.len();
@@ -145,22 +150,22 @@ impl Repeater {
     }
 
     /// The most responses within a window to sockets that are not known to be clients.
-    fn strangers(&self, terms: &LoadTerms) -> u32 {
-        strangers(self.sockets.iter(), terms).max(self.gone).saturating_add(self.left_out)
+    fn strangers(&self, pace: ClientPace) -> u32 {
+        strangers(self.sockets.iter(), pace).max(self.gone).saturating_add(self.left_out)
     }
 }
 
 impl AskingSocket {
     /// Whether it comes again, and not too fast.
-    fn is_client(&self, terms: &LoadTerms) -> bool {
-        self.last.saturating_sub(self.first) >= terms.window && u32::from(self.most) < terms.repeats
+    fn is_client(&self, pace: ClientPace) -> bool {
+        self.last.saturating_sub(self.first) >= pace.window && u32::from(self.most) < pace.repeats
     }
 }
 
 /// The most responses to those of the sockets that are not known to be clients and came first within one window.
-fn strangers<'s>(sockets: impl Iterator<Item = &'s AskingSocket>, terms: &LoadTerms) -> u32 {
+fn strangers<'s>(sockets: impl Iterator<Item = &'s AskingSocket>, pace: ClientPace) -> u32 {
     let mut all: Vec<_> = sockets
-        .filter(|socket| !socket.is_client(terms))
+        .filter(|socket| !socket.is_client(pace))
         .map(|socket| (socket.first, u32::from(socket.all)))
         .collect();
     all.sort_unstable();
@@ -168,7 +173,7 @@ fn strangers<'s>(sockets: impl Iterator<Item = &'s AskingSocket>, terms: &LoadTe
     for (first, responses) in &all {
         within = within.saturating_add(*responses);
         while let Some((before, theirs)) = all.get(start)
-            && first.saturating_sub(*before) >= terms.window
+            && first.saturating_sub(*before) >= pace.window
         {
             within = within.saturating_sub(*theirs);
             start += 1;
@@ -182,7 +187,7 @@ fn strangers<'s>(sockets: impl Iterator<Item = &'s AskingSocket>, terms: &LoadTe
 mod tests {
     use super::*;
 
-    const TERMS: LoadTerms = LoadTerms { bucket: 500_000_000, least: 1, window: 100, repeats: 20 };
+    const TERMS: ClientPace = ClientPace { window: 100, repeats: 20 };
 
     /// Whether responses to one address, so many milliseconds apart, are to one client; `port`: of the nth.
     fn is_one(responses: u32, apart: u32, port: fn(u32) -> u32, players: u32) -> bool {
@@ -198,11 +203,11 @@ mod tests {
             most = most.max(times);
             let socket = SocketAddr::new(host, port(nth) as u16);
             let at = Time(i64::from(nth * apart) * 1_000_000);
-            repeaters.is_answered(socket, (times, Name("info")), at, &TERMS, &mut room);
+            repeaters.is_answered(socket, (times, Name("info")), at, TERMS, &mut room);
         }
         assert!(most >= TERMS.repeats, "it is said at all");
         let most = (most, host, Name("info"));
-        repeaters.most_of_one(most, &TERMS, |_| players).is_some()
+        repeaters.most_of_one(most, TERMS, |_| players).is_some()
     }
 
     #[test]
