@@ -41,6 +41,8 @@ const TARGETS: usize = 256;
 pub struct SourcesOf {
     /// How many there are.
     pub count: u64,
+    /// How many of them are no known clients.
+    pub strangers: u64,
     /// The error of this number: one standard deviation.
     pub error: f64,
     /// The share that sent one packet.
@@ -72,6 +74,7 @@ impl SourcesOf {
         top.truncate(NAMED);
         SourcesOf {
             count,
+            strangers: sources.with(|address, _| !clients.is_slow(address, repeats)).0,
             error: sources.error(),
             single_packet_share: share(single, count).min(1.0),
             new_share: sources.new_share(),
@@ -89,6 +92,8 @@ pub struct Legitimate {
     pub clients: u64,
     /// Their packets.
     pub packets: u64,
+    /// Those during the attack, as far as they were kept.
+    pub during: u64,
     /// How many returned a challenge, sent a request after the last part of a split response,
     /// sent another kind of request after a response, and play.
     pub proofs: [u64; 4],
@@ -97,10 +102,12 @@ pub struct Legitimate {
 }
 
 impl Legitimate {
-    /// `repeats`: how often a client may ask.
-    fn of(clients: &Clients, repeats: u32) -> Legitimate {
+    /// `repeats`: how often a client may ask; `span`: the first and the last packet of the attack.
+    fn of(clients: &Clients, repeats: u32, [begin, end]: [Time; 2]) -> Legitimate {
         let lacks_challenges = clients.lacks_challenges;
-        let mut legitimate = Legitimate { lacks_challenges, ..Legitimate::default() };
+        let kept = clients.packets(repeats).into_iter();
+        let during = kept.filter(|packet| (begin..=end).contains(&packet.time)).count() as u64;
+        let mut legitimate = Legitimate { during, lacks_challenges, ..Legitimate::default() };
         for client in clients.legitimate(repeats) {
             legitimate.clients += 1;
             legitimate.packets += client.legitimate(repeats);
@@ -476,7 +483,7 @@ impl Abuse {
         let Target { packets, bytes, timeline, clients, .. } = target;
         let has_clients =
             !is_across && !matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt);
-        let legitimate = has_clients.then(|| Legitimate::of(clients, repeats));
+        let legitimate = has_clients.then(|| Legitimate::of(clients, repeats, within));
         let input = ForgeryInput {
             target,
             at: at.ip(),

@@ -257,10 +257,9 @@ fn best_master(with_masters: &[Vec<ItemVerdict>]) -> Option<SocketAddr> {
 
 /// The packets and the sources of an attack, without those of known clients, unless these are all.
 fn of_attackers(attack: &Attack) -> [u64; 2] {
-    let all = [attack.packets, attack.sources.count];
-    let theirs = attack.legitimate.map_or([0; 2], |it| [it.packets, it.clients]);
-    let others = [all[0].saturating_sub(theirs[0]), all[1].saturating_sub(theirs[1])];
-    if others.contains(&0) { all } else { others }
+    let of_clients = attack.legitimate.map_or(0, |it| it.during);
+    let others = [attack.packets.saturating_sub(of_clients), attack.sources.strangers];
+    if others.contains(&0) { [attack.packets, attack.sources.count] } else { others }
 }
 
 /// What decides what to do about what is wrong with a server.

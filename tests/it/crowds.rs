@@ -273,3 +273,21 @@ fn a_reflector_that_was_recorded_on_the_way_is_a_fault() {
         assert_eq!(report.code, u8::from(is_attack), "{}", report.out);
     }
 }
+
+/// A host that floods a server from many ports, without a response; players get theirs.
+#[test]
+fn what_a_flood_explains_has_no_other_cause() {
+    let mut capture = Capture::new(Link::Ethernet);
+    for nth in 0..8_000_u64 {
+        let from = format!("198.51.100.66:{}", 1_024 + nth * 97 % 60_000);
+        capture.push(START.after_ms(60_000 + nth), &Datagram::new(&from, SERVER, INFO).packet());
+    }
+    for nth in 0..20_u64 {
+        asks(&mut capture, &format!("11.0.0.{}:50000", nth % 4), true, nth * 5_000);
+    }
+    let (_project, file) = Project::of_capture(capture.in_time().pcap());
+    let report = run("diagnose", &file);
+    assert!(report.contains("8,000 packets from 1 source"), "{report}");
+    assert!(report.contains("The flood explains that"), "{report}");
+    assert!(!report.contains("banned"), "{report}");
+}
