@@ -143,3 +143,23 @@ impl Registration {
         gaps.get(gaps.len() / 2).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_does_not_change_the_interval_of_heartbeats() {
+        let interval = |times: &[i64]| {
+            let mut registration = Registration::default();
+            for second in times {
+                registration.joins_at(Time(second * 1_000_000_000), 3_000_000_000);
+            }
+            registration.interval().map(|it| it / 1_000_000_000)
+        };
+        assert_eq!(interval(&[0]), None);
+        assert_eq!(interval(&[0, 300, 600]), Some(300));
+        // Repeated at once, and joined anew in between.
+        assert_eq!(interval(&[0, 1, 300, 340, 640, 940]), Some(300));
+    }
+}
