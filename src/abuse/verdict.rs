@@ -483,7 +483,7 @@ impl Abuse {
         let Target { packets, bytes, timeline, clients, .. } = target;
         let has_clients =
             !is_across && !matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt);
-        let legitimate = has_clients.then(|| Legitimate::of(clients, repeats, within));
+        let legitimate = has_clients.then(|| Legitimate::of(clients, repeats, span));
         let input = ForgeryInput {
             target,
             at: at.ip(),
