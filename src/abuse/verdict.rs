@@ -483,7 +483,8 @@ impl Abuse {
         let Target { packets, bytes, timeline, clients, .. } = target;
         let has_clients =
             !is_across && !matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt);
-        let legitimate = has_clients.then(|| Legitimate::of(clients, repeats, span));
+        let within = target.span?;
+        let legitimate = has_clients.then(|| Legitimate::of(clients, repeats, within));
         let input = ForgeryInput {
             target,
             at: at.ip(),

@@ -75,9 +75,15 @@ impl Diagnosis {
                 failed.push(Item::Whole);
                 continue;
             }
-            // What is missing in a packet that was cut is the recorder's fault.
-            let detail = if is_cut { NOT_WHOLE.into() } else { finding.detail.clone() };
-            failed.extend(self.finding(&Finding { detail, ..finding.clone() }, context, about));
+            // What is missing in a packet that was cut is the recorder's fault, which only some words say.
+            let failing = match is_cut && !finding.detail.contains("the capture") {
+                true => {
+                    let cut = Finding { detail: NOT_WHOLE.into(), ..finding.clone() };
+                    self.finding(&cut, context, about)
+                }
+                false => self.finding(finding, context, about),
+            };
+            failed.extend(failing);
         }
         failed
     }

@@ -117,7 +117,7 @@ fn the_property_that_tells_best_is_named() {
     assert_eq!(by(clients).as_deref(), Some("client 10.0.0.1"));
     let lengths = all(&|at| {
         let mut request = exchange(1, "info", at, at % 2 == 0);
-        request.request.length = if at % 2 == 0 { 25 } else { 1200 };
+        request.length = if at % 2 == 0 { 25 } else { 1200 };
         request
     });
     assert_eq!(by(lengths).as_deref(), Some("length 1,200"));
