@@ -121,7 +121,7 @@ impl Protocol for GameSpy4 {
             [packet::INFO, _, _, _, _, ref rest @ ..] => {
                 let number = rest.strip_prefix(b"splitnum\0").and_then(<[u8]>::first);
                 let last_part = number.map(|number| number & 0x80 != 0);
-                let known = DecodeContext { form: None, checks: false };
+                let known = DecodeContext { form: None, checks: false, is_joined: false };
                 let summary = decode::info_response(bytes, known, &mut Blind);
                 Outline {
                     last_part,
@@ -390,7 +390,11 @@ fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, s
             sink.end(&m::INFO_FRAGMENT, payload);
         }
         _ => {
-            decode::info_response(payload.bytes, DecodeContext { form, checks: true }, sink);
+            decode::info_response(
+                payload.bytes,
+                DecodeContext { form, checks: true, is_joined: false },
+                sink,
+            );
             sink.end(&m::INFO_RESPONSE, payload);
         }
     }
@@ -413,7 +417,8 @@ fn whole<S: Sink>(
     let summary = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
     let timestamp = joined_by.or(summary.map(|bytes| u32::from_be_bytes(*bytes)));
     let form = timestamp.and_then(|timestamp| cx.conversation.form(timestamp));
-    let summary = decode::info_response(payload.bytes, DecodeContext { form, checks: true }, sink);
+    let known = DecodeContext { form, checks: true, is_joined: payload.has_parts() };
+    let summary = decode::info_response(payload.bytes, known, sink);
     if header.is_some() && form != Some(RequestForm::JustCause) {
         rules::packets_whole(sink);
     }

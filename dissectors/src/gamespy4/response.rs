@@ -14,6 +14,8 @@ pub(super) struct DecodeContext {
     /// It is a whole response, whose rules are checked. A packet of an incomplete one is only
     /// shown.
     pub(super) checks: bool,
+    /// Several packets are joined. If some are missing, these may be of several responses.
+    pub(super) is_joined: bool,
 }
 
 /// Maximum length of a column's name with its zero.
@@ -51,7 +53,7 @@ pub(super) fn split<S: Sink>(
     let mut table = PlayerTable::default();
     let read = sections(r, section, known, &mut properties, &mut layout, &mut table);
     table.rows(bytes, r);
-    properties.repeated_column = table.repeated();
+    properties.repeated_column = table.repeated().filter(|_| !known.is_joined);
     let form = match known.form {
         Some(RequestForm::JustCause) => RequestForm::JustCause,
         _ if properties.minecraft => RequestForm::MinecraftFull,
