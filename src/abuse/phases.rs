@@ -260,7 +260,7 @@ fn asked_before(
     let between = packet.time.since(begin) / missing.max(1);
     asked.extend((0..missing).map(|nth| {
         let (mut like, after) = (*packet, between.saturating_mul(nth));
-        (like.time, like.identification) = (Time(begin.0.saturating_add(after)), None);
+        (like.time, like.identification) = (begin.after(after), None);
         like
     }));
     asked.sort_by_key(|it| it.time);

@@ -193,7 +193,7 @@ impl RecentExchanges {
     /// A new exchange, in the place of the oldest if there is no room for both. Returns its place.
     fn begin(&mut self, ends: HashedKey<ExchangeEnds>, now: Time) -> usize {
         if let Some((_, oldest)) = self.kept.replaced() {
-            let until = Time(oldest.last.0.saturating_add(PATIENCE));
+            let until = oldest.last.after(PATIENCE);
             self.doubtful_until = self.doubtful_until.max(until);
             self.shortest = self.shortest.min(now.since(oldest.last));
         }

@@ -483,8 +483,10 @@ impl Abuse {
         let Target { packets, bytes, timeline, clients, .. } = target;
         let has_clients =
             !is_across && !matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt);
-        let within = target.span?;
-        let legitimate = has_clients.then(|| Legitimate::of(clients, repeats, within));
+        let legitimate = match target.span {
+            Some(within) if has_clients => Some(Legitimate::of(clients, repeats, within)),
+            _ => None,
+        };
         let input = ForgeryInput {
             target,
             at: at.ip(),

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Cause, Finding, Item, Map, Purpose, causes};
 
+use super::challenge_rounds::ChallengeRounds;
 use super::challenge_text::{shown_tail, text_as_challenge};
 use super::checklist::Checklist;
 use super::client_faults::{ClientFaults, SERVERS};
@@ -39,8 +40,7 @@ pub(super) struct Client {
     pub(super) library: Option<&'static str>,
     /// Its exchanges, by server and protocol.
     servers: Vec<ServerExchanges>,
-    /// What it asks of each server.
-    rounds: Vec<ChallengeRounds>,
+    rounds: ChallengeRounds,
     pub(super) masters: AskedMasters,
     /// It returned wrong challenges, and returns right ones since.
     pub(super) is_mended: bool,
@@ -84,17 +84,6 @@ struct Doubt {
     why: Failure,
     /// It is wrong only if the server answers other clients.
     if_others_are_answered: bool,
-}
-
-/// What it asks of one server.
-#[derive(Debug)]
-struct ChallengeRounds {
-    server: SocketAddr,
-    /// Requests for a challenge that were answered, and the packet of the latest one.
-    answered: u64,
-    frame: u64,
-    /// There are other requests.
-    has_queries: bool,
 }
 
 /// A challenge that it got.
@@ -368,14 +357,7 @@ impl Client {
             self.faults.add(server, wrong);
         }
         let is_query = exchange.request.is_query;
-        let new = || ChallengeRounds { server, answered: 0, frame: 0, has_queries: false };
-        if let Some(rounds) = find_or_add(&mut self.rounds, SERVERS, |it| it.server == server, new)
-        {
-            rounds.has_queries |= is_query;
-            if exchange.is_answered && !is_query {
-                (rounds.answered, rounds.frame) = (rounds.answered + 1, frame);
-            }
-        }
+        self.rounds.ended(exchange);
         if !is_query || exchange.request.is_optional && !exchange.is_answered {
             return false;
         }
@@ -476,16 +458,12 @@ impl Client {
 
     /// It asks a server for challenges, and never for anything with one.
     fn only_asks_for_challenges(&mut self) {
-        for rounds in std::mem::take(&mut self.rounds) {
-            let ChallengeRounds { server, answered, frame, has_queries } = rounds;
-            if answered >= NO_ACCIDENT && !has_queries {
-                let values: [(_, &dyn Display); 2] =
-                    [("challenges", &answered), ("server", &server)];
-                let cause = &causes::clients::CHALLENGE_NOT_RETURNED;
-                self.faults.add(server, u64::MAX);
-                let why = Failure::with(cause, frame, &values);
-                self.items.fact(Item::ReturnsChallenge).fails(why);
-            }
+        for (server, answered, frame) in self.rounds.take_alone() {
+            let values: [(_, &dyn Display); 2] = [("challenges", &answered), ("server", &server)];
+            let cause = &causes::clients::CHALLENGE_NOT_RETURNED;
+            self.faults.add(server, u64::MAX);
+            let why = Failure::with(cause, frame, &values);
+            self.items.fact(Item::ReturnsChallenge).fails(why);
         }
     }
 

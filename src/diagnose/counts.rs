@@ -1,15 +1,12 @@
 //! The numbers of players in the responses of a server.
 
-use dissectors::kit::Time;
+use dissectors::kit::{COUNTS_COMPARED_WITHIN, Time};
 
 use crate::session::{MessageEvent, Value};
 use crate::summary::described;
 
 /// Counts that differ by no more than this are of different moments.
 const NEAR: u64 = 4;
-
-/// Responses that are further apart, in nanoseconds, may be of other players: as in the rule that compares them.
-const AT_ONCE: i64 = 10_000_000_000;
 
 /// The largest number that a byte holds.
 pub(super) const BYTE: u64 = 255;
@@ -66,7 +63,7 @@ impl Counts {
         // One answer holds both numbers: they are of the same moment.
         let is_one = players.is_some();
         let (Some(list), Some((info, bots, described))) = (list, self.info) else { return };
-        if event.time().since(described) > AT_ONCE {
+        if event.time().since(described) > COUNTS_COMPARED_WITHIN {
             return;
         }
         // Bots may be left out of the list, or some of them.

@@ -6,6 +6,7 @@
 
 mod addresses;
 mod belief;
+mod challenge_rounds;
 mod challenge_text;
 mod checklist;
 mod client;

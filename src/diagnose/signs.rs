@@ -64,13 +64,13 @@ impl Diagnosis {
         let is_registration =
             matches!(event.message().purpose, Purpose::ChallengeResponse | Purpose::CheckResponse);
         for finding in event.checked().findings {
-            let is_of_client = |it: &Symptom| [Item::Whole, Item::Readable].contains(&it.item);
-            if is_registration && symptom(finding.rule, &finding.detail).is_some_and(is_of_client) {
+            let item = || symptom(finding.rule, &finding.detail).map(|symptom| symptom.item);
+            if is_registration && matches!(item(), Some(Item::Whole | Item::Readable)) {
                 continue;
             }
             let about = Some((payload.mark(), payload.from));
             let is_cut = payload.lost && finding.verdict == Ruled::Inconclusive;
-            if is_cut && is_of_end(finding) && event.reply().is_some() {
+            if is_cut && event.reply().is_some() && item() == Some(Item::Whole) {
                 // Counted with the response.
                 failed.push(Item::Whole);
                 continue;
@@ -358,11 +358,6 @@ impl Diagnosis {
 /// Whether the masters of a protocol probe servers at a port of their own.
 fn is_probing(id: Id) -> bool {
     masters(id).is_some_and(|it| it.probe_above.is_some())
-}
-
-/// Whether a finding is about the end of a response.
-fn is_of_end(finding: &Finding) -> bool {
-    symptom(finding.rule, &finding.detail).is_some_and(|it| it.item == Item::Whole)
 }
 
 /// A request was not answered.

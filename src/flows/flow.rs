@@ -188,7 +188,7 @@ impl Flow {
     #[inline]
     pub(super) fn lasts(&self, idle: Option<i64>) -> Time {
         let idle = idle.unwrap_or_else(|| self.idle());
-        Time(self.last.0.saturating_add(idle))
+        self.last.after(idle)
     }
 
     /// An entry in the table, and its share of an index that is half full.

@@ -132,7 +132,7 @@ impl FlowTable {
     pub fn insert(&mut self, key: &FlowKey, now: Time) -> FlowSlot {
         let flow = Flow::new(key, now);
         self.memory += flow.memory();
-        self.idle.is_there(Time(now.0.saturating_add(self.longest.unwrap_or(Info::QUERIES))));
+        self.idle.is_there(now.after(self.longest.unwrap_or(Info::QUERIES)));
         let FlowTable { index, flows, hasher, .. } = self;
         let slot = flows.insert(flow) as u32;
         let hash = |slot: &u32| flows.get(*slot as usize).map_or(0, |flow| flow.key.hash(hasher));

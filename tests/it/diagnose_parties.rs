@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::support::diagnosis::{self, item};
+use crate::support::diagnosis::{self, item, rounds};
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
@@ -20,12 +20,6 @@ fn diagnosed(script: &str) -> Value {
 
 fn of(script: &str, setting: &Setting, options: &[&str]) -> Value {
     diagnosis::diagnosed(script, setting, options).1
-}
-
-/// Rounds of a script, 20 seconds apart, each with its number and its second.
-fn rounds(count: u32, round: impl Fn(u32, u32) -> String) -> String {
-    let rounds: String = (0..count).map(|nth| round(nth, nth * 20)).collect();
-    format!("{rounds}end {}", count * 20 + 60)
 }
 
 #[test]

@@ -5,22 +5,20 @@ use captures::wire::{Capture, Link, START};
 use serde_json::Value;
 
 use crate::flood_sources::say;
-use crate::support::diagnosis::{self, diagnosed_at, item, report_of};
+use crate::support::diagnosis::{self, diagnosed_at, item, report_of, rounds};
 use crate::support::project::Project;
 
 const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
 const ANSWER: &str =
     "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
 
-/// Rounds of a script, 20 seconds apart.
-fn rounds(count: u32, round: impl Fn(u32, u32) -> String) -> String {
-    let rounds: String = (0..count).map(|nth| round(nth, nth * 20)).collect();
-    format!("{rounds}end {}", count * 20 + 60)
-}
-
 fn items(report: &Value) -> String {
     report["servers"][0]["items"].to_string()
 }
+
+/// The same as bytes.
+const INFO_BYTES: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+const ANSWER_BYTES: &[u8] = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
 
 /// A server that answered the first ones of a few requests.
 fn answers(asked: u32, answered: u32) -> Value {
@@ -151,25 +149,27 @@ fn a_limit_on_requests_of_several_kinds_is_one() {
 /// Clients that ask one after the other every 30 seconds, each of them as often as the server lets so many pass.
 fn crowd(clients: u32, is_answered: impl Fn(u32) -> bool) -> Value {
     let mut capture = Capture::new(Link::Ethernet);
-    let (info, answer) = (
-        b"\xFF\xFF\xFF\xFFTSource Engine Query\0",
-        &b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0"[..],
-    );
     for round in 0..6_u32 {
         for nth in 0..clients {
             let (client, server) =
                 (format!("198.51.{nth}.7:{}", 40_000 + round), "203.0.113.7:27015");
             let at = START.after_ms(u64::from(round * 30_000 + nth * 20));
-            say(&mut capture, at, [&client, server], info, 52);
+            say(&mut capture, at, [&client, server], INFO_BYTES, 52);
             if is_answered(nth) {
-                say(&mut capture, at.after(15_000_000), [server, &client], answer, 64);
+                say(&mut capture, at.after(15_000_000), [server, &client], ANSWER_BYTES, 64);
             }
         }
     }
     // The server is heard long enough.
     let late = START.after_ms(200_000);
-    say(&mut capture, late, ["198.51.0.7:9", "203.0.113.7:27015"], info, 52);
-    say(&mut capture, late.after(15_000_000), ["203.0.113.7:27015", "198.51.0.7:9"], answer, 64);
+    say(&mut capture, late, ["198.51.0.7:9", "203.0.113.7:27015"], INFO_BYTES, 52);
+    say(
+        &mut capture,
+        late.after(15_000_000),
+        ["203.0.113.7:27015", "198.51.0.7:9"],
+        ANSWER_BYTES,
+        64,
+    );
     let (_project, file) = Project::of_capture(capture.in_time().pcap());
     report_of(&file, &[]).1
 }
@@ -190,19 +190,15 @@ fn a_limit_in_sum_says_more_than_a_list_of_clients() {
 #[test]
 fn one_client_that_is_answered_is_told_from_all_others() {
     let mut capture = Capture::new(Link::Ethernet);
-    let (info, answer) = (
-        b"\xFF\xFF\xFF\xFFTSource Engine Query\0",
-        &b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0"[..],
-    );
     for nth in 0..600_u32 {
         let at = START.after_ms(u64::from(nth) * 50);
         let (client, server) = match nth % 60 {
             0 => (format!("192.0.2.9:{}", 40_000 + nth), "203.0.113.7:27015"),
             _ => (format!("198.{}.{}.7:1024", nth / 256, nth % 256), "203.0.113.7:27015"),
         };
-        say(&mut capture, at, [&client, server], info, 52);
+        say(&mut capture, at, [&client, server], INFO_BYTES, 52);
         if nth % 60 == 0 {
-            say(&mut capture, at.after(15_000_000), [server, &client], answer, 64);
+            say(&mut capture, at.after(15_000_000), [server, &client], ANSWER_BYTES, 64);
         }
     }
     let (_project, file) = Project::of_capture(capture.in_time().pcap());

@@ -55,6 +55,12 @@ pub(crate) fn item_with(report: &Value, name: &str, master: &str) -> String {
     format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
 }
 
+/// Rounds of a script, 20 seconds apart, each with its number and its second.
+pub(crate) fn rounds(count: u32, round: impl Fn(u32, u32) -> String) -> String {
+    let rounds: String = (0..count).map(|nth| round(nth, nth * 20)).collect();
+    format!("{rounds}end {}", count * 20 + 60)
+}
+
 /// The challenge of a text master and its answer, in this second.
 pub(crate) fn validated(master: &str, at: u32) -> String {
     format!(

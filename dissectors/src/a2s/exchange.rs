@@ -16,8 +16,8 @@ use super::state::{Conversation, Known, UnmatchedList};
 use super::values::values;
 use super::{A2s, rules};
 use crate::kit::{
-    Answer, Context, CrossFlowEvent, Evidence, Message, Payload, Question, Read, Request,
-    SeenMessage, Sending, Sink,
+    Answer, COUNTS_COMPARED_WITHIN, Context, CrossFlowEvent, Evidence, Message, Payload, Question,
+    Read, Request, SeenMessage, Sending, Sink,
 };
 
 /// The effect of a message on the conversation.
@@ -276,9 +276,6 @@ fn list_due(
     (requests.latest(waits) == Some(at)).then_some((at, list))
 }
 
-/// Nanoseconds for which the number of an info is compared with those of lists.
-const COMPARED_WITHIN: i64 = 10_000_000_000;
-
 /// Compares the number of players in a list with that of the info before it, or after it, if there was none before.
 fn count_players<S: Sink>(
     cx: &mut Context<'_, A2s>,
@@ -288,7 +285,7 @@ fn count_players<S: Sink>(
 ) {
     let (key, most) = (between(payload.to.ip(), payload.from), cx.settings.limits.remembered);
     let before = cx.shared.counts.get_mut(&key, most).copied();
-    let before = before.filter(|&(_, time)| payload.time.since(time) <= COMPARED_WITHIN);
+    let before = before.filter(|&(_, time)| payload.time.since(time) <= COUNTS_COMPARED_WITHIN);
     let (before, at) = (before.map(|(count, _)| count), message_byte_span(payload.bytes));
     match counted {
         Counted::Info { players, bots } => {

@@ -99,7 +99,9 @@ pub use payload::{Payload, Piece, Side, Transport};
 pub use protocol::{
     Claim, Closed, Context, FlowFacts, FlowState, Framed, Hint, Info, Protocol, StreamView, Unread,
 };
-pub use purpose::{Description, EndOfList, KeyLookup, ListFilter, Masters, Purpose};
+pub use purpose::{
+    COUNTS_COMPARED_WITHIN, Description, EndOfList, KeyLookup, ListFilter, Masters, Purpose,
+};
 pub use quoted::Quoted;
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};

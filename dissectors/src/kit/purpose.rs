@@ -77,6 +77,9 @@ impl Purpose {
     }
 }
 
+/// Nanoseconds for which the number of players in a description is compared with those of lists.
+pub const COUNTS_COMPARED_WITHIN: i64 = 10_000_000_000;
+
 /// How a kind of message describes the server that sends it: paths of fields within the message.
 /// The first path with a value counts.
 #[derive(Debug)]

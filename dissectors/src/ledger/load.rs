@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Basis;
 use super::frequent::FrequentSources;
 use super::rate::Rate;
-use super::repeaters::{ClientPace, Repeated, Repeaters};
+use super::repeaters::{ClientPace, Repeated, Repeaters, rank};
 use super::sources::{KINDS, SourceSample, host_hash, tenths};
 use crate::kit::{Mark, Name, Payload, SeenMessage, Set, Time};
 
@@ -369,8 +369,6 @@ impl DetailedLoad {
         self.responses += other.responses;
         self.bytes_to += other.bytes_to;
         self.bytes_of += other.bytes_of;
-        // For equal counts, the first address.
-        let rank = |(times, source, _): &Repeated| (*times, std::cmp::Reverse(*source));
         self.repeated = self.repeated.into_iter().chain(other.repeated).max_by_key(rank);
         self.repeaters.add(other.repeaters);
         self.sources.add(other.sources);

@@ -29,6 +29,11 @@ pub(super) struct ClientPace {
 /// The address that got most responses of a kind within a window: how many, and the kind.
 pub(super) type Repeated = (u32, IpAddr, Name);
 
+/// The one with more responses is more; of equal ones, the first address.
+pub(super) fn rank((times, source, _): &Repeated) -> (u32, Reverse<IpAddr>) {
+    (*times, Reverse(*source))
+}
+
 /// The addresses that get many responses within a window.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Repeaters(Vec<Repeater>);
@@ -92,7 +97,6 @@ impl Repeaters {
         pace: ClientPace,
         players: impl Fn(IpAddr) -> u32,
     ) -> Option<Repeated> {
-        let rank = |(times, source, _): &Repeated| (*times, Reverse(*source));
         let is_known = |it: &&Repeater| (it.most.1, it.most.2) == (most.1, most.2);
         let unknown = self.0.iter().find(is_known).is_none().then_some(most);
         let ones = self.0.iter().filter(|it| {

@@ -1,6 +1,6 @@
 //! Timeouts of a shard's flows: requests become overdue, idle flows end.
 
-use dissectors::kit::{Evidence, Limit, Sink, Time};
+use dissectors::kit::{Evidence, Limit, Sink};
 
 use super::PacketContext;
 use super::recorder::FieldSink;
@@ -139,7 +139,7 @@ impl Shard {
         let deadline = conversation.deadline();
         recorder.settle_in(&mut flow);
         // A deadline that stays in the past would be due again at once.
-        let later = Time(now.0.saturating_add(1_000_000));
+        let later = now.after(1_000_000);
         self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
     }
 

@@ -107,7 +107,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
     }
     fn cross_flow_with(&mut self, fact: CrossFlowEvent, seen: SeenMessage, text: &[u8]) {
         if let CrossFlowEvent::Listed(ListRules { filtered: Some(_), .. }) = fact {
-            self.describe_until(Time(seen.mark.time.0.saturating_add(MINUTE)));
+            self.describe_until(seen.mark.time.after(MINUTE));
         }
         let is_needed = match fact {
             CrossFlowEvent::StrayPart(_) => self.needs.elsewhere,
