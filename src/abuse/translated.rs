@@ -1,22 +1,14 @@
 //! Datagrams that were recorded twice on their way to a server behind NAT, such as one in a container: outside with the
 //! address that clients ask, and inside with the server's own.
 
-use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
 use dissectors::kit::{Map, Socket, TRANSLATED_ROUTERS, TRANSLATED_WITHIN, Time, is_private};
-use foldhash::fast::FixedState;
 
 use crate::session::{DatagramEvent, DatagramHeaders};
 
-/// Number of datagrams that are compared with later ones. More do not come within that time.
+/// Number of datagrams that are compared with later ones, by their identification. More do not come within that time.
 const RECENT: usize = 1 << 10;
-
-/// Maximum number of bytes of datagrams that are compared.
-const COMPARED: usize = 64;
-
-/// Hashes in the same way in every run.
-const SAME: FixedState = FixedState::with_seed(0x5EC0_0011);
 
 /// So many datagrams to both addresses are no accident.
 const NO_ACCIDENT: u32 = 16;
@@ -39,14 +31,14 @@ struct RecentDatagram {
     to: SocketAddr,
     hop_limit: u8,
     identification: u16,
-    /// Its length, and a hash of its first bytes.
-    bytes: (u32, u64),
+    /// A hash of its bytes.
+    hash: u64,
 }
 
 impl RecentDatagram {
     /// Whether a later one is the same, behind NAT.
     fn is_before(&self, later: &RecentDatagram) -> bool {
-        let key = |it: &RecentDatagram| (it.from, it.identification, it.bytes);
+        let key = |it: &RecentDatagram| (it.identification, it.hash, it.from);
         key(self) == key(later)
             && later.to.ip() != self.to.ip()
             && later.time.since(self.time) <= TRANSLATED_WITHIN
@@ -57,7 +49,7 @@ impl RecentDatagram {
 impl Translated {
     /// Whether a datagram was recorded outside, too, and counts there.
     pub(super) fn is_inside(&mut self, event: &DatagramEvent<'_>) -> bool {
-        let DatagramHeaders { time, from, to, hop_limit, length, .. } = event.headers;
+        let DatagramHeaders { time, from, to, hop_limit, hash, .. } = event.headers;
         // What the server sends leaves the inside first.
         if !self.inside.is_empty() && self.is_known(from) {
             return true;
@@ -69,11 +61,9 @@ impl Translated {
         if self.recent.is_empty() {
             self.recent = vec![None; RECENT];
         }
-        let compared = event.bytes.get(..COMPARED).unwrap_or(event.bytes);
-        let bytes = (length, SAME.hash_one(compared));
-        let datagram = RecentDatagram { time, from, to, hop_limit, identification, bytes };
-        let place = SAME.hash_one((Socket(from), identification));
-        let Some(place) = self.recent.get_mut(place as usize % RECENT) else { return false };
+        let datagram = RecentDatagram { time, from, to, hop_limit, identification, hash };
+        let place = usize::from(identification) % RECENT;
+        let Some(place) = self.recent.get_mut(place) else { return false };
         let is_same = |before: &RecentDatagram| before.is_before(&datagram);
         if !is_private(to.ip()) || !place.as_ref().is_some_and(is_same) {
             *place = Some(datagram);
@@ -107,8 +97,7 @@ mod tests {
             tags: LinkTags::default(),
             identification: Some(nth + 1),
             length: 5,
-            // Another one between each two hosts.
-            hash: u64::from(hop_limit),
+            hash: 7,
             is_copy: false,
         };
         DatagramEvent { headers, bytes: b"query" }

@@ -37,8 +37,7 @@ pub struct DatagramHeaders {
     pub identification: Option<u16>,
     /// Length of its payload as sent.
     pub length: u32,
-    /// A hash of the recorded bytes: within this run, equal hashes between the same two hosts mean
-    /// equal bytes.
+    /// A hash of the recorded bytes: within this run, equal hashes mean equal bytes.
     pub hash: u64,
     /// The network or the recorder doubled it: it was counted.
     pub is_copy: bool,
