@@ -223,7 +223,8 @@ impl Abuse {
         }
         let spoken = |end: SocketAddr| self.servers.get(&Socket(end))?.current.protocol;
         let known = spoken(to).or_else(|| spoken(from));
-        let protocol = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
+        let protocol =
+            self.identifier.datagram(event.bytes, [from.port(), to.port()], known, || false);
         if self.translated.is_inside(event) {
             self.read += 1;
             return protocol;

@@ -17,7 +17,7 @@ use super::find_or_add::{find_or_add, keep_latest};
 use super::list_client::AskedMasters;
 use super::pattern::{Pattern, client_unanswered};
 use super::signs::symptom;
-use super::unproven::{UnprovenFaults, is_unproven};
+use super::unproven::{SettledFault, UnprovenFaults, is_unproven};
 use super::{is_clients_fault, is_error};
 use crate::session::{ExchangeCounts, MessageEvent};
 use crate::text::counted;
@@ -82,8 +82,6 @@ struct Doubt {
     server: SocketAddr,
     item: Item,
     why: Failure,
-    /// It is wrong only if the server answers other clients.
-    if_others_are_answered: bool,
 }
 
 /// A challenge that it got.
@@ -118,25 +116,15 @@ impl Client {
         key: &'static str,
     ) {
         let payload = event.payload();
-        let (from, to, frame) = (payload.from, payload.to, payload.frame);
+        let (from, to) = (payload.from, payload.to);
         self.library = event.library().or(self.library);
         let is_given = |given: &GivenChallenge| (given.server, given.port) == (to, from.port());
         if !self.given.iter().any(is_given) {
             let is_cut = payload.lost && challenge.is_none();
             self.cut.sent((to, key), event.length() as usize, is_cut);
         }
-        let session = event.field("timestamp").map(|value| value.to_string());
-        if event.message().purpose == Purpose::ChallengeRequest {
-            self.session = session.map(|session| ([from, to], session));
-        } else if let (Some(session), Some((ends, before))) = (&session, &self.session)
-            && *ends == [from, to]
-            && before != session
-        {
-            let values: [(_, &dyn Display); 2] = [("first", before), ("second", session)];
-            let why = Failure::with(&causes::clients::SESSION_CHANGED, frame, &values);
-            self.doubt(to, Item::WellFormed, why);
-        }
-        match self.wrong_challenge(event, challenge) {
+        let changed = self.changed_session(event);
+        match self.wrong_challenge(event, challenge, key) {
             Some(why) => {
                 self.rightly = 0;
                 self.faults.add(to, 1);
@@ -144,6 +132,26 @@ impl Client {
             }
             None => self.sends(event, Some(key)),
         }
+        if let Some(why) =
+            changed.filter(|_| !event.checked().findings.iter().any(|it| is_clients_fault(&it)))
+        {
+            self.rightly = 0;
+            self.unproven.seen([from, to], key, why, false);
+        }
+    }
+
+    /// That the number of its session is another one than in its request for a challenge.
+    fn changed_session(&mut self, event: &MessageEvent<'_>) -> Option<Failure> {
+        let ends = event.ends();
+        let session = event.field("timestamp").map(|value| value.to_string());
+        if event.message().purpose == Purpose::ChallengeRequest {
+            self.session = session.map(|session| (ends, session));
+            return None;
+        }
+        let (_, before) = self.session.as_ref().filter(|(begun, _)| *begun == ends)?;
+        let session = session.filter(|session| session != before)?;
+        let values: [(_, &dyn Display); 2] = [("first", before), ("second", &session)];
+        Some(Failure::with(&causes::clients::SESSION_CHANGED, event.frame(), &values))
     }
 
     /// It sends a request, which may be wrong, in an exchange with this key.
@@ -162,7 +170,7 @@ impl Client {
                 let why = Failure::new(cause, payload.frame, words);
                 if let Some(key) = key.filter(|_| is_unproven(finding)) {
                     self.rightly = 0;
-                    self.unproven.seen([payload.from, payload.to], key, why);
+                    self.unproven.seen([payload.from, payload.to], key, why, false);
                 } else {
                     self.faults.add(payload.to, 1);
                     self.items.fact(Item::WellFormed).fails(why);
@@ -214,6 +222,7 @@ impl Client {
         &mut self,
         event: &MessageEvent<'_>,
         challenge: Option<&str>,
+        key: &'static str,
     ) -> Option<Failure> {
         let (payload, challenge) = (event.payload(), challenge?);
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
@@ -226,8 +235,7 @@ impl Client {
         if challenge == "0" && !self.given.iter().any(|given| given.server == to) {
             let text = "it sends the challenge 0, which it was not given";
             let why = Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text);
-            let (item, if_others_are_answered) = (Item::WellFormed, true);
-            self.keep_doubt(Doubt { server: to, item, why, if_others_are_answered });
+            self.unproven.seen([from, to], key, why, true);
             return None;
         }
         let given = self.given.iter().rev().filter(|given| given.server == to);
@@ -331,11 +339,7 @@ impl Client {
     /// This is a fault only if none of its requests to the server is answered. The latest are kept: what is well-formed
     /// before them does not count against them.
     fn doubt(&mut self, server: SocketAddr, item: Item, why: Failure) {
-        self.keep_doubt(Doubt { server, item, why, if_others_are_answered: false });
-    }
-
-    fn keep_doubt(&mut self, doubt: Doubt) {
-        keep_latest(&mut self.doubts, CHALLENGES, doubt);
+        keep_latest(&mut self.doubts, CHALLENGES, Doubt { server, item, why });
     }
 
     /// Toward which servers its requests are wrong, and the first reason.
@@ -420,19 +424,14 @@ impl Client {
     }
 
     /// Requests are wrong that may be, if the server answers none of them.
-    fn settle_doubts(&mut self, answers_any: impl Fn(&SocketAddr) -> bool) {
+    fn settle_doubts(&mut self) {
         let is_answered_at_all = self.servers.iter().any(|it| it.share.answered > 0);
         let answers = |server: &SocketAddr| {
             self.servers.iter().any(|it| it.server == *server && it.share.answered > 0)
         };
         let doubts = std::mem::take(&mut self.doubts);
-        // The specification lets a session have several numbers: what one server answers is right for others.
-        let session = &causes::clients::SESSION_CHANGED;
-        let is_session = |doubt: &&Doubt| doubt.why.cause == session;
-        let may_change = doubts.iter().filter(is_session).any(|doubt| answers(&doubt.server));
-        for Doubt { server, item, why, if_others_are_answered } in doubts {
-            let is_right = answers(&server) || may_change && why.cause == session;
-            if !is_right && (!if_others_are_answered || answers_any(&server)) {
+        for Doubt { server, item, why } in doubts {
+            if !answers(&server) {
                 self.faults.add(server, u64::MAX);
                 // What a client that other servers answer asks right later mends it.
                 match is_answered_at_all {
@@ -444,9 +443,15 @@ impl Client {
     }
 
     /// Requests were wrong by what came before them, if that was recorded.
-    fn settle_unproven(&mut self, is_lossy: bool) {
+    fn settle_unproven(&mut self, answers_any: impl Fn(&SocketAddr) -> bool, is_lossy: bool) {
         let well_formed = self.items.fact(Item::WellFormed);
-        for why in self.unproven.take() {
+        // What is wrong for certain says more.
+        let is_known = well_formed.run > 0;
+        for SettledFault { why, is_mended, is_guess } in self.unproven.take(answers_any) {
+            self.is_mended |= is_mended;
+            if is_mended || is_guess && is_known {
+                continue;
+            }
             if !is_lossy {
                 well_formed.fails_at_the_end(why);
             } else if well_formed.run == 0 {
@@ -468,18 +473,22 @@ impl Client {
     }
 
     /// Conclusions at the end. `patterns`: the exchanges with a server; `is_filtered`: something in front of the server
-    /// drops challenges that are returned; `is_attacked`: a server is under attack, so that its clients may be attackers;
-    /// `is_lossy`: what is missing proves nothing.
+    /// drops challenges that are returned; `explains`: what is known of a server explains why a client gets no answer: it
+    /// is under attack, so that its clients may be attackers, or answers from another address; `is_lossy`: what is missing
+    /// proves nothing.
     pub(super) fn conclude<'p>(
         &mut self,
         own: IpAddr,
         patterns: impl Fn(&SocketAddr) -> Option<&'p Pattern>,
         is_filtered: impl Fn(&SocketAddr) -> bool,
-        is_attacked: impl Fn(&SocketAddr) -> bool,
+        explains: impl Fn(&SocketAddr) -> bool,
         is_lossy: bool,
     ) {
-        self.settle_doubts(|server| patterns(server).is_some_and(|it| it.all.answered > 0));
-        self.settle_unproven(is_lossy);
+        self.settle_doubts();
+        self.settle_unproven(
+            |server| patterns(server).is_some_and(|it| it.all.answered > 0),
+            is_lossy,
+        );
         if !is_lossy {
             self.only_asks_for_challenges();
         }
@@ -499,7 +508,7 @@ impl Client {
                 // Another port is the reason.
                 None if challenge.run > 0 || sends_zero => {}
                 None if self.moved.is_some() => challenge.open = self.moved.take().map(Box::new),
-                None if never_returns && !is_lossy && !servers().all(|it| is_attacked(&it)) => {
+                None if never_returns && !is_lossy && !servers().all(|it| explains(&it)) => {
                     challenge.fails_by(vec![*open])
                 }
                 None if open.cause == &causes::CAPTURE_DROPS => challenge.open = Some(open),
@@ -536,7 +545,7 @@ impl Client {
                 Some(_) if share.answered > 0 => self.items.good(Item::RightProtocol, frame),
                 _ => {}
             }
-            let is_judged = answers.contains(&id) && !is_lossy && !is_attacked(&server);
+            let is_judged = answers.contains(&id) && !is_lossy && !explains(&server);
             if is_judged {
                 self.gets_answers(own, (server, share), pattern);
             }

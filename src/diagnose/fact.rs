@@ -18,6 +18,12 @@ pub(super) fn is_too_much(bad: u64, all: u64) -> bool {
     10 * bad > all && (all >= ENOUGH || bad >= NO_ACCIDENT)
 }
 
+/// Whether so many successes in a row, after so many failures of all, mean that these are over: the chance of that many is
+/// small if nothing has changed.
+pub(super) fn are_over(bad: u64, all: u64, since: u64) -> bool {
+    since >= NO_ACCIDENT && since.saturating_mul(bad) >= 3 * all.saturating_sub(since)
+}
+
 /// What is not known of a packet that was cut.
 pub(super) const NOT_WHOLE: &str = "it was not recorded whole: record with a larger snaplen";
 
@@ -36,6 +42,8 @@ pub(super) struct Fact {
     pub(super) shown: FirstFrames,
     /// The last one.
     last: u64,
+    /// How often it was met since it last was not.
+    streak: Streak,
     /// The latest failures since then, the last one last.
     bad: Vec<Failure>,
     /// How many there were.
@@ -84,6 +92,41 @@ impl FromIterator<u64> for FirstFrames {
             first.add(frame);
             first
         })
+    }
+}
+
+/// Successes in a row. A failure may be reported after later ones.
+#[derive(Clone, Copy, Debug, Default)]
+struct Streak {
+    /// The packets of the latest ones, the last one first; 0 for none.
+    latest: [u64; Streak::LATEST],
+    /// How many there were before these, at least.
+    more: u64,
+    /// The packet of the latest failure.
+    failed: u64,
+}
+
+impl Streak {
+    const LATEST: usize = 8;
+
+    fn met(&mut self, frame: u64) {
+        if frame <= self.failed {
+            return;
+        }
+        self.more += u64::from(self.latest[Streak::LATEST - 1] > 0);
+        self.latest.rotate_right(1);
+        self.latest[0] = frame;
+    }
+
+    fn ends(&mut self, frame: u64) {
+        self.failed = self.failed.max(frame);
+        // Which of those came after it is unknown.
+        self.more = 0;
+        self.latest.iter_mut().filter(|met| **met <= frame).for_each(|met| *met = 0);
+    }
+
+    fn length(&self) -> u64 {
+        self.more + self.latest.iter().filter(|frame| **frame > 0).count() as u64
     }
 }
 
@@ -142,6 +185,7 @@ impl Fact {
     /// It is met, as this packet shows.
     pub(super) fn good(&mut self, frame: u64) {
         self.good += 1;
+        self.streak.met(frame);
         self.shown.add(frame);
         self.last = self.last.max(frame);
         self.mend(frame);
@@ -165,6 +209,7 @@ impl Fact {
 
     /// The same.
     pub(super) fn fails(&mut self, failure: Failure) {
+        self.streak.ends(failure.frame);
         if failure.frame > 0 && failure.frame < self.last {
             return self.fails_for_nothing(failure);
         }
@@ -175,6 +220,21 @@ impl Fact {
         }
         self.run += 1;
         keep_latest(&mut self.bad, KEPT, failure);
+    }
+
+    /// It is not met, which is counted elsewhere.
+    pub(super) fn interrupted(&mut self, frame: u64) {
+        self.streak.ends(frame);
+    }
+
+    /// Whether it was not met so many times, and is met again since.
+    pub(super) fn is_mended(&self, bad: u64) -> bool {
+        are_over(bad, bad + self.good, self.streak.length())
+    }
+
+    /// The latest packet that does not meet it.
+    pub(super) fn latest_failed(&self) -> u64 {
+        self.streak.failed
     }
 
     /// The same, which does not count, because it is met otherwise.

@@ -23,10 +23,9 @@ impl Server {
         for (key, value) in event.pairs(selects.description) {
             let Value::Text(value) = value else { continue };
             self.says(key, value);
-            let is_lan_only =
-                |(name, yes): (&str, &str)| key == name.as_bytes() && value == yes.as_bytes();
-            if masters.lan_only.is_some_and(is_lan_only) {
-                self.lan_only = Some(event.frame());
+            // The latest one counts.
+            if let Some((_, yes)) = masters.lan_only.filter(|(name, _)| key == name.as_bytes()) {
+                self.lan_only = (value == yes.as_bytes()).then_some(event.frame());
             }
         }
     }

@@ -437,6 +437,10 @@ impl Diagnosis {
         shown.retain(|item| !failed.contains(item));
         if let Some(server) = server {
             self.shown(server, event, &shown);
+            if failed.is_empty() && shown.contains(&Item::Readable) {
+                let server = self.servers.get_mut(&server).into_iter();
+                server.for_each(|server| server.is_right_toward(payload.to.ip(), payload.frame));
+            }
         }
     }
 

@@ -165,7 +165,7 @@ impl Diagnosis {
         if let Some(LatestQuery { time: sent, .. }) = query {
             server.good_of(kind, Item::Answered, frame);
             server.good(Item::FromAsked, frame);
-            server.takes(time.since(sent), timeout, kind, frame);
+            server.takes(time.since(sent), timeout, kind, (to.ip(), frame));
         }
         let client = Some(to.ip());
         let new = || OddResponse { is: is.clone(), client, times: 0, frames: Vec::new() };
@@ -182,6 +182,7 @@ impl Diagnosis {
         if odd.frames.len() < ODD_NAMED {
             odd.frames.push(frame);
         }
+        server.fails_beside(to.ip(), Item::Readable, frame);
     }
 }
 

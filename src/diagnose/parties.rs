@@ -15,7 +15,7 @@ use super::master::{Master, Surroundings};
 use super::server::{self, ChallengeLoops, Server};
 use super::verdict::{DiagnosedParty, ItemVerdict, Verdict};
 use super::{CapturePosition, Diagnosis, ServerPacketKind, is_clients_fault, is_error};
-use crate::session::{MessageEvent, Totals};
+use crate::session::{MessageEvent, Totals, Value};
 use crate::summary::described;
 use crate::text::grouped;
 
@@ -106,6 +106,8 @@ impl Diagnosis {
         let key = request.key();
         self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
         self.exchanges_ended();
+        // A text is none that is returned.
+        let challenge = challenge.filter(|value| !matches!(value, Value::Text(_)));
         let challenge = challenge.map(|value| value.to_string());
         let client = self.client(client.ip());
         client.into_iter().for_each(|it| it.asks(event, challenge.as_deref(), key));
@@ -125,6 +127,11 @@ impl Diagnosis {
                     self.latest_query(other, client)
                 })?;
                 server = query.server;
+                if server != event.ends()[0] {
+                    let asked = self.servers.get_mut(&server).into_iter();
+                    let (client, item) = (client.ip(), Item::FromAsked);
+                    asked.for_each(|asked| asked.fails_beside(client, item, event.frame()));
+                }
                 query.frame
             }
         };
@@ -224,11 +231,13 @@ impl Diagnosis {
             let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
             client.doubt_only(|server| self.complete || self.is_heard(server.ip(), read));
             let is_filtered = |server: &SocketAddr| filtered.contains(server);
-            let is_attacked = |server: &SocketAddr| {
+            let explains = |server: &SocketAddr| {
                 let server = self.servers.get(server);
-                server.is_some_and(|server| server.fact(Item::NotAttacked).run > 0)
+                server.is_some_and(|server| {
+                    server.fact(Item::NotAttacked).run > 0 || server.responses_elsewhere > 0
+                })
             };
-            client.conclude(*host, pattern, is_filtered, is_attacked, is_lossy);
+            client.conclude(*host, pattern, is_filtered, explains, is_lossy);
             client.conclude_lists(*host, &lists, is_lossy);
         });
         let mut hosts: Vec<_> = clients.iter_mut().collect();

@@ -19,7 +19,7 @@ use self::periods::Periods;
 pub(super) use self::periods::in_words;
 use self::share::{End, Share};
 use super::exchange_log::Exchange;
-use super::fact::{ENOUGH, Failure, NO_ACCIDENT, is_too_much};
+use super::fact::{ENOUGH, Failure, NO_ACCIDENT, are_over, is_too_much};
 use super::find_or_add::find_or_add;
 use super::kind_words::requests;
 use crate::session::ExchangeCounts;
@@ -173,8 +173,9 @@ impl Pattern {
         answered.map(|kind| kind.protocol)
     }
 
-    /// Whether it is asked this kind of request, and never answers it.
-    pub(super) fn never_answers(&self, kind: &str) -> bool {
+    /// Whether it is asked this kind of request so many times, and never answers it.
+    pub(super) fn never_answers(&self, kind: &str, times: u64) -> bool {
+        let is_silent = |it: &ExchangeCounts| it.asked >= times && it.answered == 0;
         self.kinds.iter().any(|it| it.name == kind && is_silent(&it.share.counts))
     }
 
@@ -225,6 +226,13 @@ impl Pattern {
     /// Whether so many are nearly all that are unanswered, and too many for an accident.
     pub(super) fn is_explained_by(&self, count: u64) -> bool {
         is_nearly_all(count, self.all.missing()) && !self.is_accident()
+    }
+
+    /// Whether some are unanswered, and all are answered since, to each client that misses some.
+    pub(super) fn is_over(&self) -> bool {
+        let is_answered = |client: &OfClient| client.missing == 0 || client.share.end.count == 0;
+        are_over(self.all.missing(), self.all.asked, self.periods.answered_since())
+            && self.clients.values().all(is_answered)
     }
 
     /// The exchanges of one client.

@@ -1,7 +1,7 @@
 //! Clients' requests to servers, and what comes in response.
 
 use std::fmt::Display;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Description, Item, Purpose, Time, causes, is_broadcast};
@@ -118,7 +118,7 @@ impl Diagnosis {
         self.repeated.answers(event, self.remembered);
         shown.push(Item::Readable);
         let taken = payload.time.since(reply.sent);
-        server.takes(taken, timeout, kind, frame);
+        server.takes(taken, timeout, kind, (to.ip(), frame));
         let mut packets = Vec::new();
         payload.frames(&mut packets);
         server.packets = server.packets.max(packets.len());
@@ -227,7 +227,7 @@ impl Server {
         taken: i64,
         timeout: i64,
         kind: Option<&'static str>,
-        frame: u64,
+        (client, frame): (IpAddr, u64),
     ) {
         self.slowest = self.slowest.max(taken.unsigned_abs());
         if taken <= timeout {
@@ -235,6 +235,7 @@ impl Server {
             return;
         }
         self.fails((kind, None), Item::InTime, &late(taken, frame));
+        self.fails_toward(client, Item::InTime, frame);
     }
 
     /// A client that no longer waits for its challenge gets no response that could be late.

@@ -35,6 +35,9 @@ impl Diagnosis {
         if from_elsewhere.run > 0 || from_elsewhere.open.is_some() {
             return;
         }
+        if is_mended(server) {
+            return answers_repeatedly(server);
+        }
         let why = server.fact(Item::Answered).failure(true).map(|failure| failure.cause);
         let answers = server.pattern.all.answered > 0;
         let is_accepted = server.fact(Item::Verified).good > 0;
@@ -127,7 +130,7 @@ impl Diagnosis {
         let in_vain = Vec::from_iter(in_vain.filter(|(_, exchanges)| *exchanges > 0));
         if !in_vain.is_empty() {
             server.owed_nothing += in_vain.iter().map(|(_, exchanges)| exchanges).sum::<u64>();
-            server.is_right_toward(&Vec::from_iter(in_vain.iter().map(|(host, _)| *host)));
+            server.is_asked_otherwise_by(&Vec::from_iter(in_vain.iter().map(|(host, _)| *host)));
         }
         let is_left = self.excuse_challenges(server);
         let pattern = &server.pattern;
@@ -291,6 +294,13 @@ fn responds_in_part(server: &Server, found: &PatternFailure) -> bool {
     kind.is_some_and(|(_, kind)| answers(kind))
 }
 
+/// Whether unanswered requests got a response from elsewhere, or another challenge, and all are answered since.
+fn is_mended(server: &Server) -> bool {
+    let again = server.loops.iter().map(|loops| loops.times).sum::<u64>();
+    let others = server.responses_elsewhere + again;
+    server.pattern.is_over() && server.pattern.is_explained_by(others)
+}
+
 /// Whether it answers its own challenges with others.
 fn is_looping(server: &Server) -> bool {
     let verified = server.fact(Item::Verified).failure(true);
@@ -303,14 +313,16 @@ fn challenged_again(server: &mut Server) {
     let unanswered = &causes::CHALLENGED_REQUEST_UNANSWERED;
     let is_open = verified.failure(true).is_none_or(|failure| failure.cause == unanswered);
     let is_accepted = verified.good > 0;
+    let enough = if server.breaks_rounds { 1 } else { NO_ACCIDENT };
     // If some requests with its challenge are answered, others may be of a kind that never is, or be many.
     let proves = |loops: &&ChallengeLoops| {
-        (loops.times >= NO_ACCIDENT || server.breaks_rounds)
+        loops.times >= enough
             && (!is_accepted
-                || server.pattern.never_answers(loops.kind)
+                || server.pattern.never_answers(loops.kind, enough)
                 || server.pattern.is_explained_by(loops.times))
     };
-    if let Some(loops) = server.loops.iter().find(proves).filter(|_| is_open) {
+    let loops = server.loops.iter().find(proves);
+    if let Some(loops) = loops.filter(|_| is_open && !server.pattern.is_over()) {
         let why = Failure::with(&causes::CHALLENGE_LOOP, loops.frame, &[]);
         server.fact_mut(Item::Verified).fails_by(vec![why]);
         return;
@@ -342,6 +354,9 @@ fn odd_responses(server: &mut Server) {
     let alike = || server.odd.iter().filter(|odd| odd.is.cause() == cause);
     let count: u64 = alike().map(|odd| odd.times).sum();
     let odd: u64 = server.odd.iter().map(|odd| odd.times).sum();
+    if server.is_mended(Item::Readable, odd) {
+        return;
+    }
     let (times, text) = match &most.is {
         Odd::Zeros => (grouped(count), ""),
         Odd::Text(text) if described::is_refusal(text) => (counted(count, "time"), &**text),
@@ -386,6 +401,9 @@ fn too_many(server: &mut Server, item: Item) {
         return;
     }
     let Some((latest, bad, all)) = fact.share() else { return };
+    if server.is_mended(item, bad) {
+        return;
+    }
     let is_too_many = is_too_much(bad, all);
     let client = server.only_failing(item);
     let toward = client.map_or(String::new(), |client| format!(", all to {client}"));

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{AddressRole, Cause, Item, Set, Time, causes};
+use dissectors::kit::{AddressRole, Cause, Item, Map, Set, Time, causes};
 
 use super::counts::Counts;
 use super::fact::{Fact, Failure};
@@ -113,8 +113,10 @@ pub(super) struct Server {
     pub(super) late_challenge: Option<(i64, u64)>,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,
-    /// Conditions of its responses that fail, with the clients that get these.
-    failing: Vec<(Item, Set<IpAddr>)>,
+    /// Conditions of its responses that fail, with the clients that get these, and the latest packet to each.
+    failing: Vec<(Item, Map<IpAddr, u64>)>,
+    /// The latest packet to each client that fails none.
+    right: Map<IpAddr, u64>,
     /// Clients ask it by an address of several hosts.
     pub(super) by_broadcast: bool,
     /// The latest response that was complete in one packet, and how many were.
@@ -282,25 +284,52 @@ impl Server {
     }
 
     /// A response to this client fails a condition.
-    pub(super) fn fails_toward(&mut self, client: IpAddr, item: Item) {
-        if !matches!(item, Item::Whole | Item::Readable) {
+    pub(super) fn fails_toward(&mut self, client: IpAddr, item: Item, frame: u64) {
+        if !matches!(item, Item::Whole | Item::Readable | Item::InTime | Item::FromAsked) {
             return;
         }
         let known = self.failing.iter().position(|(known, _)| *known == item);
         let at = known.unwrap_or_else(|| {
-            self.failing.push((item, Set::default()));
+            self.failing.push((item, Map::default()));
             self.failing.len() - 1
         });
         let clients = &mut self.failing[at].1;
-        if clients.len() < CLIENTS {
-            clients.insert(client);
+        if clients.len() < CLIENTS || clients.contains_key(&client) {
+            let failed = clients.entry(client).or_default();
+            *failed = frame.max(*failed);
         }
+    }
+
+    /// The same, which is counted elsewhere.
+    pub(super) fn fails_beside(&mut self, client: IpAddr, item: Item, frame: u64) {
+        self.fact_mut(item).interrupted(frame);
+        self.fails_toward(client, item, frame);
+    }
+
+    /// A response to this client meets all conditions that can be known by it.
+    pub(super) fn is_right_toward(&mut self, client: IpAddr, frame: u64) {
+        if self.right.len() < CLIENTS || self.right.contains_key(&client) {
+            self.right.insert(client, frame);
+        }
+    }
+
+    /// Whether a condition was not met so many times, and is met again since, toward each client that it may concern.
+    pub(super) fn is_mended(&self, item: Item, bad: u64) -> bool {
+        let fact = self.fact(item);
+        let is_right =
+            |client: &IpAddr, failed| self.right.get(client).is_some_and(|right| *right > failed);
+        let known = self.failing.iter().find(|(known, _)| *known == item);
+        fact.is_mended(bad)
+            && match known {
+                Some((_, clients)) => clients.iter().all(|(client, at)| is_right(client, *at)),
+                None => self.clients.iter().all(|client| is_right(client, fact.latest_failed())),
+            }
     }
 
     /// The clients whose responses fail a condition.
     fn failing(&self, item: Item) -> impl Iterator<Item = IpAddr> + '_ {
         let of = self.failing.iter().filter(move |(known, _)| *known == item);
-        of.flat_map(|(_, clients)| clients.iter().copied())
+        of.flat_map(|(_, clients)| clients.keys().copied())
     }
 
     /// The only one of several clients whose responses fail a condition.
@@ -311,7 +340,7 @@ impl Server {
     }
 
     /// What it sends these clients is right: they ask in another protocol than its own.
-    pub(super) fn is_right_toward(&mut self, clients: &[IpAddr]) {
+    pub(super) fn is_asked_otherwise_by(&mut self, clients: &[IpAddr]) {
         self.odd.retain(|odd| odd.client.is_none_or(|client| !clients.contains(&client)));
         for item in [Item::Whole, Item::Readable] {
             let count = self.failing(item).count();
@@ -374,6 +403,10 @@ impl Server {
 
     /// A response was complete in one packet.
     pub(super) fn comes_in_one_packet(&mut self, frame: u64) {
+        // A text that ends is whole.
+        if self.ends_in_text() {
+            return self.good(Item::Whole, frame);
+        }
         let times = self.in_one_packet.map_or(0, |(_, times)| times);
         self.in_one_packet = Some((frame, times + 1));
     }
@@ -419,6 +452,7 @@ impl Server {
         let cause = if is_port { &causes::OTHER_PORT } else { &causes::OTHER_ADDRESS };
         self.good(Item::Answered, frame);
         self.responses_elsewhere += 1;
+        self.fact_mut(Item::FromAsked).interrupted(frame);
         if self.elsewhere.len() < ADDRESSES {
             self.elsewhere.push((from, cause, frame));
         }

@@ -214,7 +214,9 @@ impl Diagnosis {
                     Some((port, registration)) => registration.fails_at(port, symptom.item, why),
                     None => server.fails((kind, master), symptom.item, &why),
                 }
-                master.into_iter().for_each(|client| server.fails_toward(client, symptom.item));
+                master
+                    .into_iter()
+                    .for_each(|client| server.fails_toward(client, symptom.item, frame));
                 if let Some(ServerPacketKind::Part { request }) = sent {
                     server.in_part += u64::from(symptom.item == Item::Whole);
                     self.responds_in_part(address, request, frame);
@@ -244,7 +246,7 @@ impl Diagnosis {
             _ => sender,
         };
         if let Some(server) = self.servers.get_mut(&server) {
-            server.fails_toward(client.ip(), Item::Whole);
+            server.fails_toward(client.ip(), Item::Whole, frame);
             match is_lost {
                 true => server.fact_mut(Item::Whole).bad(&causes::FRAGMENT_LOST, frame, words),
                 false => {

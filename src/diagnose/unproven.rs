@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use dissectors::kit::{Finding, NeededEvidence};
+use dissectors::kit::{Finding, NeededEvidence, causes};
 
 use super::exchange_log::Exchange;
 use super::fact::Failure;
@@ -15,20 +15,31 @@ const KEPT: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct UnprovenFaults {
     /// Those that may be answered.
-    waiting: Vec<Unproven>,
-    /// Those that were not, with the packet of each.
-    unanswered: Vec<Failure>,
+    waiting: Vec<(SocketAddr, &'static str, Unproven)>,
+    /// Those that were not.
+    unanswered: Vec<Unproven>,
+    /// A server answers requests with another number of the session, as the specification lets it.
+    may_change_session: bool,
     /// In this packet, the client had done several times in a row what it should do.
     mended: u64,
 }
 
-/// One of them.
+/// One of them, to this server.
 #[derive(Debug)]
 struct Unproven {
-    ends: [SocketAddr; 2],
-    /// The key of its exchange.
-    key: &'static str,
+    server: SocketAddr,
     why: Failure,
+    /// It is wrong only if the server answers others.
+    if_others_are_answered: bool,
+}
+
+/// A request that was wrong.
+pub(super) struct SettledFault {
+    pub(super) why: Failure,
+    /// The client does it right since.
+    pub(super) is_mended: bool,
+    /// Only that the server answers others shows it.
+    pub(super) is_guess: bool,
 }
 
 /// Whether something that is missing before a request may explain why it seems to be wrong.
@@ -37,23 +48,33 @@ pub(super) fn is_unproven(finding: &Finding) -> bool {
 }
 
 impl UnprovenFaults {
-    /// A request between these two, in an exchange with this key, seems to be wrong.
-    pub(super) fn seen(&mut self, ends: [SocketAddr; 2], key: &'static str, why: Failure) {
-        keep_latest(&mut self.waiting, KEPT, Unproven { ends, key, why });
+    /// A request between these two, in an exchange with this key, seems to be wrong. `if_others_are_answered`: it is only
+    /// if the server answers others.
+    pub(super) fn seen(
+        &mut self,
+        [client, server]: [SocketAddr; 2],
+        key: &'static str,
+        why: Failure,
+        if_others_are_answered: bool,
+    ) {
+        let unproven = Unproven { server, why, if_others_are_answered };
+        keep_latest(&mut self.waiting, KEPT, (client, key, unproven));
     }
 
     /// An exchange has ended: what the server answers is right. Returns how many wrong requests are in it.
     pub(super) fn ended(&mut self, exchange: &Exchange) -> u64 {
         let request = &exchange.request;
-        let is_of = |it: &mut Unproven| {
-            it.ends == [request.client, request.server]
-                && it.key == request.key()
+        let is_of = |(client, key, it): &mut (SocketAddr, &str, Unproven)| {
+            (*client, it.server) == (request.client, request.server)
+                && *key == request.key()
                 && it.why.frame >= request.frame
         };
         let mut wrong = 0;
-        for Unproven { why, .. } in self.waiting.extract_if(.., is_of) {
-            if !exchange.is_answered {
-                keep_latest(&mut self.unanswered, KEPT, why);
+        for (.., unproven) in self.waiting.extract_if(.., is_of) {
+            if exchange.is_answered {
+                self.may_change_session |= unproven.is_of_session();
+            } else {
+                keep_latest(&mut self.unanswered, KEPT, unproven);
                 wrong += 1;
             }
         }
@@ -65,10 +86,28 @@ impl UnprovenFaults {
         self.mended = frame;
     }
 
-    /// The requests that were wrong, and are since.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Failure> + use<> {
-        let mended = self.mended;
-        let unanswered = std::mem::take(&mut self.unanswered);
-        unanswered.into_iter().filter(move |why| why.frame > mended)
+    /// The requests that were wrong, the latest ones last.
+    /// `answers_any`: whether a server answers anybody.
+    pub(super) fn take(
+        &mut self,
+        answers_any: impl Fn(&SocketAddr) -> bool,
+    ) -> impl Iterator<Item = SettledFault> {
+        let (mended, may_change) = (self.mended, self.may_change_session);
+        let unanswered = std::mem::take(&mut self.unanswered).into_iter();
+        let is_wrong = move |it: &Unproven| {
+            (!it.if_others_are_answered || answers_any(&it.server))
+                && !(may_change && it.is_of_session())
+        };
+        unanswered.filter(is_wrong).map(move |it| {
+            let (is_mended, is_guess) = (it.why.frame <= mended, it.if_others_are_answered);
+            SettledFault { why: it.why, is_mended, is_guess }
+        })
+    }
+}
+
+impl Unproven {
+    /// Whether the request has another number than its session began with.
+    fn is_of_session(&self) -> bool {
+        self.why.cause == &causes::clients::SESSION_CHANGED
     }
 }

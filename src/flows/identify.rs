@@ -62,8 +62,15 @@ impl Identifier {
     }
 
     /// The protocol of a datagram. `known`: the flow's protocol so far; `ports`: of source and
-    /// destination.
-    pub fn datagram(&self, bytes: &[u8], ports: [u16; 2], known: Option<Id>) -> Option<Id> {
+    /// destination; `is_among_others`: packets of other protocols come between these sockets, so that the ports are no
+    /// sign.
+    pub fn datagram(
+        &self,
+        bytes: &[u8],
+        ports: [u16; 2],
+        known: Option<Id>,
+        is_among_others: impl FnOnce() -> bool,
+    ) -> Option<Id> {
         if let Some(forced) = self.forced(Transport::Udp, ports) {
             return Some(forced);
         }
@@ -72,7 +79,7 @@ impl Identifier {
         {
             return Some(known);
         }
-        best(|id, hint| id.claim(bytes, hint), ports)
+        best(|id, hint| id.claim(bytes, hint), ports, is_among_others)
     }
 
     /// The protocol of a stream, from its first bytes; `Err`: whether more bytes may decide.
@@ -81,7 +88,7 @@ impl Identifier {
             return Ok(forced);
         }
         let claim = |id: Id, hint| id.claim_stream(view, hint);
-        if let Some(id) = best(claim, ports) {
+        if let Some(id) = best(claim, ports, || false) {
             return Ok(id);
         }
         let undecided = Id::ALL.iter().any(|&id| claim(id, hint(id, ports)) == Claim::Undecided);
@@ -105,7 +112,11 @@ fn hint(id: Id, [from, to]: [u16; 2]) -> Hint {
 
 /// The first protocol in the list that is sure; otherwise the first that is possible, if the port
 /// indicates it.
-fn best(claim: impl Fn(Id, Hint) -> Claim, ports: [u16; 2]) -> Option<Id> {
+fn best(
+    claim: impl Fn(Id, Hint) -> Claim,
+    ports: [u16; 2],
+    is_among_others: impl FnOnce() -> bool,
+) -> Option<Id> {
     let mut weak = None;
     let usual = ports.into_iter().any(is_usual);
     for &id in Id::ALL {
@@ -116,5 +127,5 @@ fn best(claim: impl Fn(Id, Hint) -> Claim, ports: [u16; 2]) -> Option<Id> {
             Claim::Weak | Claim::Undecided | Claim::No => {}
         }
     }
-    weak
+    weak.filter(|_| !is_among_others())
 }

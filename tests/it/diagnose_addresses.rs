@@ -89,3 +89,37 @@ fn who_answers_a_broadcast_was_asked_at_its_own_port() {
         [r#"["10.0.0.2:27015"]"#, r#"["10.0.0.3:27016"]"#, "[]", r#"["10.0.0.4:30000"]"#]
     );
 }
+
+/// Players in the server's network ask its public address, and their router lets them down: players elsewhere are well.
+#[test]
+fn only_players_in_the_network_of_the_server_get_answers_from_its_inner_address() {
+    let (info, players) =
+        (b"\xFF\xFF\xFF\xFFTSource Engine Query\0", b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF");
+    let answer = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
+    let challenge = b"\xFF\xFF\xFF\xFFA\x07\0\0\0";
+    let public = "23.17.34.51:27015";
+    for (request, response) in [(&info[..], &answer[..]), (players, challenge)] {
+        let mut capture = Capture::new(Link::Ethernet);
+        for nth in 0..6 {
+            let mut send = |ms: u64, from: &str, to: &str, bytes: &[u8]| {
+                let at = START.after((nth * 20_000 + ms) * 1_000_000);
+                capture.push(at, &Datagram::new(from, to, bytes).packet());
+            };
+            let [inside, outside] =
+                ["192.168.1.20", "198.51.100.7"].map(|it| format!("{it}:{}", 50_000 + nth));
+            send(0, &inside, public, request);
+            send(5, "192.168.1.10:27015", &inside, response);
+            send(1_000, &outside, public, info);
+            send(1_020, public, &outside, answer);
+        }
+        let (_project, file) = Project::of_capture(capture.pcap());
+        let (code, report) = diagnosis::report_of(&file, &[]);
+        let server = report["servers"].as_array().unwrap().iter().find(|it| it["server"] == public);
+        let from_asked = diagnosis::verdict_of(server.unwrap(), "seen.from_asked");
+        assert_eq!(
+            (code, from_asked),
+            (0, ["unknown", "nat_loopback"].map(str::to_owned)),
+            "{report:#}"
+        );
+    }
+}

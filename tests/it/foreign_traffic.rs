@@ -1,6 +1,7 @@
 //! `gamewire check`: what real programs send beside the documents' conversations breaks no rule.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use crate::support::gamewire;
 use crate::support::project::Project;
@@ -191,4 +192,44 @@ fn game_traffic_of_a_known_server_is_of_no_other_game() {
     let (_project, file) = Project::of_script(query, &Setting::udp(7778));
     let shown = gamewire(["diagnose", &file]).out;
     assert!(shown.contains("Unreal 2"), "{shown}");
+}
+
+/// Packets of a game count up: some begin as a master's query, or as a GameSpy 4 request, and a player's client may have
+/// the port of a master.
+#[test]
+fn packets_of_a_game_are_no_messages_however_they_begin() {
+    let traffic = |[client, server]: [u16; 2], begins: &str| {
+        let mut script = String::new();
+        for nth in 0..40 {
+            let (at, bytes) =
+                (nth as f64 / 10.0, format!("{begins} {nth:02x}000000 B1652216 4A58"));
+            writeln!(script, "{at:.2} c:{client} > s:{server}  {bytes}").unwrap();
+            writeln!(script, "{:.2} s:{server} > c:{client}  {bytes} 00", at + 0.01).unwrap();
+        }
+        // Eight packets each way before one that may be a message.
+        script + "end 60"
+    };
+    let counting = |ports, begins: &str| {
+        let script = traffic(ports, "02000000");
+        let late = format!(
+            "5.00 c:{0} > s:{1}  {begins} B1652216 4A58\n5.01 s:{1} > c:{0}  {begins} B1652216 4A58\nend 60",
+            ports[0], ports[1]
+        );
+        messages(&script.replace("end 60", &late), 27015)
+    };
+    assert_eq!(counting([27010, 27014], "31000000 31000000"), Vec::<String>::new());
+    assert_eq!(counting([50000, 6500], "FEFD0000 FBFD0000 00"), Vec::<String>::new());
+    // Queries of the same socket are still messages.
+    assert_eq!(
+        counting([27010, 27014], "FFFFFFFF 54 'Source Engine Query' 00"),
+        ["info_request"; 2]
+    );
+}
+
+/// What a client asks in one word is a query, whether its name is known or not.
+#[test]
+fn a_word_between_backslashes_is_a_query() {
+    let answer = "'\\\\hostname\\\\A\\\\mapname\\\\M\\\\numplayers\\\\0\\\\maxplayers\\\\8\\\\queryid\\\\1.1\\\\final\\\\'";
+    let script = format!("0.0 c > s  '\\\\bots\\\\'\n0.1 s > c  {answer}\nend 20");
+    assert_eq!(messages(&script, 7790).len(), 2, "{script}");
 }

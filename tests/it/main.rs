@@ -33,6 +33,7 @@ mod diagnose_heartbeats;
 mod diagnose_losses;
 mod diagnose_master_ports;
 mod diagnose_masters;
+mod diagnose_mended;
 mod diagnose_named;
 mod diagnose_nat;
 mod diagnose_parties;

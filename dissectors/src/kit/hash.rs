@@ -14,7 +14,8 @@ pub type Seed = foldhash::quality::RandomState;
 
 /// A hash of bytes with a random seed of this run. Equal hashes mean copies: unlike those of a
 /// checksum, collisions cannot be constructed.
-pub(crate) fn keyed_hash(bytes: &[u8]) -> u64 {
+#[inline]
+pub fn keyed_hash(bytes: &[u8]) -> u64 {
     static SEED: LazyLock<Seed> = LazyLock::new(Seed::default);
     SEED.hash_one(bytes)
 }

@@ -75,8 +75,8 @@ pub use exchanges::{
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
-pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash, keyed_hash};
-pub use hash::{Host, Map, Seed, Set, Socket};
+pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash};
+pub use hash::{Host, Map, Seed, Set, Socket, keyed_hash};
 pub use hosts::{
     TRANSLATED_ROUTERS, TRANSLATED_WITHIN, is_broadcast, is_of_several, is_private,
     may_be_of_several, unreachable,

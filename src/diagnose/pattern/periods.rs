@@ -115,6 +115,22 @@ impl Periods {
         matches!(&self.silences()[..], [only] if only.is_first)
     }
 
+    /// How many are answered since the last one that is not, at least.
+    pub(super) fn answered_since(&self) -> u64 {
+        let mut count = 0;
+        for span in self.spans.iter().rev() {
+            let is_after = match (span.missing, span.answered) {
+                (Some([_, last]), Some([first, _])) => last < first,
+                (missing, _) => missing.is_none(),
+            };
+            count += if is_after { span.share.answered } else { 0 };
+            if span.missing.is_some() {
+                break;
+            }
+        }
+        count
+    }
+
     fn silences(&self) -> Vec<Silence> {
         let mut periods = Vec::new();
         let mut run: Option<Silence> = None;

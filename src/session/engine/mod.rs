@@ -17,6 +17,7 @@ mod fragments;
 mod gate;
 mod listed_counts;
 mod memory;
+mod other_traffic;
 mod packet_context;
 mod passing;
 mod reading;

@@ -2,7 +2,7 @@
 //! each.
 
 use dissectors::Id;
-use dissectors::kit::{Mark, SeenMessage, Side, Transport};
+use dissectors::kit::{Mark, SeenMessage, Side, Transport, keyed_hash};
 
 use super::PacketContext;
 use super::recent::SentDatagram;
@@ -61,7 +61,7 @@ impl PacketContext {
     ) {
         let (payload, identification) = (&datagram.payload, identification(datagram.headers.ipv4));
         let (frame, time) = (self.frame, self.now);
-        let hash = shard.passed.hash(payload.bytes);
+        let hash = keyed_hash(payload.bytes);
         let sent = SentDatagram { key, bytes: payload.bytes, hash, identification, frame, time };
         let is_copy = payload.is_whole() && shard.passed.is_copy(&sent);
         let tunnel = datagram.ip.tunnels.iter().any(|tunnel| tunnel != Tunnel::Mpls);
@@ -80,7 +80,7 @@ impl PacketContext {
         };
         let datagram = DatagramEvent { headers, bytes: payload.bytes };
         let identifier = &self.options.identifier;
-        let id = || identifier.datagram(payload.bytes, key.ports, None);
+        let id = || identifier.datagram(payload.bytes, key.ports, None, || false);
         recorder.datagram(self.moment, datagram, id);
     }
 

@@ -8,7 +8,7 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use dissectors::kit::{Seed, Time};
+use dissectors::kit::{Seed, Time, keyed_hash};
 use foldhash::quality::FixedState;
 
 use crate::flows::FlowKey;
@@ -144,7 +144,7 @@ struct RecentHeader {
 pub(super) struct SentDatagram<'a> {
     pub(super) key: &'a FlowKey,
     pub(super) bytes: &'a [u8],
-    /// A hash of all its bytes, by [`RecentDatagrams::hash`].
+    /// A hash of all its bytes, by [`keyed_hash`].
     pub(super) hash: u64,
     /// Its identification, if it distinguishes datagrams.
     pub(super) identification: Option<u16>,
@@ -222,19 +222,13 @@ impl RecentDatagrams {
             return Some(header.frame).filter(|&frame| frame > 0 && header.hash == hash);
         }
         let head = head(place, quote.length, quote.bytes);
-        let hash = self.hash(quote.bytes) ^ ends(&self.seed, key);
+        let hash = keyed_hash(quote.bytes) ^ ends(&self.seed, key);
         let is_whole = quote.bytes.len() >= quote.length;
         let same = |(_, known, more): &(u64, u64, &RecentDatagram)| {
             more.head == identified(head, quote.identification) && (!is_whole || *known == hash)
         };
         let bucket = self.buckets.get(head as usize % BUCKETS)?;
         bucket.datagrams().filter(same).map(|(frame, ..)| frame).max()
-    }
-
-    /// A hash of the bytes of a datagram.
-    #[inline]
-    pub(super) fn hash(&self, bytes: &[u8]) -> u64 {
-        self.seed.hash_one(bytes)
     }
 }
 
@@ -289,7 +283,7 @@ mod tests {
         ms: i64,
     ) -> Option<u64> {
         let (key, time) = (&key(), Time(ms * 1_000_000));
-        let hash = recent.hash(bytes);
+        let hash = keyed_hash(bytes);
         recent.note(&SentDatagram { key, bytes, hash, identification: id, frame, time })
     }
 
@@ -314,7 +308,7 @@ mod tests {
         let key = &key();
         let (bytes, time) = (&b"query"[..], Time(0));
         let mut is_copy = |id, frame| {
-            let hash = recent.hash(bytes);
+            let hash = keyed_hash(bytes);
             recent.is_copy(&SentDatagram {
                 key,
                 bytes,
@@ -332,7 +326,7 @@ mod tests {
         let (mut recent, key) = (RecentDatagrams::default(), &key());
         let is_copy = |(at, micros)| {
             let (bytes, time, frame) = (&b"query"[..], Time(micros * 1_000), at as u64 + 1);
-            let hash = recent.hash(bytes);
+            let hash = keyed_hash(bytes);
             recent.is_copy(&SentDatagram { key, bytes, hash, identification: id, frame, time })
         };
         times.enumerate().map(is_copy).collect()

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU64;
 
 use dissectors::kit::{
-    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Time, Transport, Unchecked,
+    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Time, Transport, Unchecked, keyed_hash,
 };
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Id, SharedStates};
@@ -19,6 +19,7 @@ use super::PacketContext;
 use super::Recorded;
 use super::memory::Deadlines;
 use super::memory::Incomplete;
+use super::other_traffic::OtherTraffic;
 use super::packet_context::HeaderResult;
 use super::recent::RecentDatagrams;
 use super::recent::SentDatagram;
@@ -66,6 +67,7 @@ pub(super) struct Shard {
     pub(super) heard: OtherHosts,
     /// Packets without a message.
     pub(super) pairs: OtherPairs,
+    other_traffic: OtherTraffic,
     /// Packets that were cut before their protocol could be identified.
     pub(super) cut: CutPackets,
     /// Number of packets since the last check for idle flows.
@@ -97,6 +99,7 @@ impl Shard {
             others: RecentDatagrams::default(),
             heard: OtherHosts::default(),
             pairs: OtherPairs::default(),
+            other_traffic: OtherTraffic::default(),
             cut: CutPackets::default(),
             unlooked: 0,
             forgot: false,
@@ -185,6 +188,9 @@ impl Shard {
         };
         let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
             self.see_host(context, key.source, key.destination);
+            if key.ports.into_iter().any(is_usual) {
+                self.other_traffic.see(key);
+            }
             if !self.is_other_copy(key, datagram, &payload, recorder) {
                 recorder.other_packet(&payload);
             }
@@ -210,7 +216,7 @@ impl Shard {
                 &joined
             }
         };
-        let hash = if lost { 0 } else { self.recent.hash(bytes) };
+        let hash = if lost { 0 } else { keyed_hash(bytes) };
         payload.hash = NonZeroU64::new(hash);
         let sent = SentDatagram {
             key,
@@ -243,8 +249,7 @@ impl Shard {
             return false;
         }
         let &Payload { bytes, frame, time, .. } = payload;
-        let (hash, identification) =
-            (self.others.hash(bytes), identification(datagram.headers.ipv4));
+        let (hash, identification) = (keyed_hash(bytes), identification(datagram.headers.ipv4));
         self.others.is_copy(&SentDatagram { key, bytes, hash, identification, frame, time })
     }
 
@@ -271,7 +276,9 @@ impl Shard {
         if let Some((_, side)) = found {
             payload.side = side;
         }
-        let reported = context.options.identifier.datagram(payload.bytes, key.ports, known);
+        let is_among_others = || self.other_traffic.is_between(key);
+        let identifier = &context.options.identifier;
+        let reported = identifier.datagram(payload.bytes, key.ports, known, is_among_others);
         let id = reported.or_else(|| self.shared.expects(payload))?;
         if let (Some((slot, _)), Some(known)) = (found, known)
             && known != id
