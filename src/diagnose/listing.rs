@@ -270,6 +270,9 @@ impl Diagnosis {
             let text = "it has a private address, and is listed, if so, with its public one: name that \
                         with --server";
             registration.fact_mut(Item::Listed).open(&causes::NOT_IN_CAPTURE, whole.last, text);
+        } else if address.is_ipv6() && !self.lists.have_ipv6(whole.master) {
+            let text = "it joins by IPv6, and the master lists only IPv4 addresses";
+            registration.fact_mut(Item::Listed).open(&causes::NOT_IN_CAPTURE, whole.last, text);
         } else {
             let why = Failure::with(&causes::NOT_IN_LIST, whole.last, &[]);
             registration.fact_mut(Item::Listed).fails(why);

@@ -68,6 +68,8 @@ pub(super) struct MasterLists {
     pub(super) begun: Option<Listing>,
     /// Why a list was cut off.
     pub(super) cut: Option<(u64, String)>,
+    /// Some server is listed with an IPv6 address.
+    has_ipv6: bool,
 }
 
 /// A server in lists: the latest one, and the latest of each other master, up to a maximum.
@@ -175,7 +177,9 @@ impl Lists {
         if let Some(listing) = begun {
             self.each((master.ip(), id), |given| given.begun = Some(listing.clone()));
         }
+        let mut has_ipv6 = false;
         for server in servers {
+            has_ipv6 |= server.is_ipv6();
             let sighting = Sighting { number, frame, master: master.ip(), client };
             if let Some(known) = self.listed.get_mut(&server) {
                 known.see(sighting);
@@ -186,6 +190,9 @@ impl Lists {
             } else {
                 self.is_cut = true;
             }
+        }
+        if has_ipv6 {
+            self.each((master.ip(), id), |given| given.has_ipv6 = true);
         }
         if !ends {
             return;
@@ -238,6 +245,12 @@ impl Lists {
     /// Whether a whole list of all servers is there.
     pub(super) fn has_whole(&self, id: Id) -> bool {
         self.all.get(id as usize).is_some_and(|given| given.whole.contains_key(&[][..]))
+    }
+
+    /// Whether a master lists servers with IPv6 addresses.
+    pub(super) fn have_ipv6(&self, master: IpAddr) -> bool {
+        let of = |id: &Id| self.given.get(&(master, *id));
+        Id::ALL.iter().filter_map(of).any(|given| given.has_ipv6)
     }
 
     /// Whether no client asked for one.

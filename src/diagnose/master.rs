@@ -566,8 +566,9 @@ fn refusal(event: &MessageEvent<'_>, masters: Option<&Masters>, times: u64) -> O
         let status = value(path)?;
         (status != fine).then_some(status)
     });
-    let banned = masters.and_then(|it| it.banned);
-    let is_banned = banned.is_some_and(|(path, number)| value(path) == Some(number));
+    let is_banned = masters
+        .and_then(|it| it.banned)
+        .is_some_and(|(path, bits, number)| value(path).map(|flags| flags & bits) == Some(number));
     match status {
         Some(status @ 300..400) => {
             let address = redirected_to(event).unwrap_or_else(|| "no address".to_owned());

@@ -18,6 +18,7 @@ mod exchange_log;
 mod fact;
 mod find_or_add;
 mod forged_joins;
+mod game_ports;
 mod hosts;
 mod identifications;
 mod item_verdicts;
@@ -71,6 +72,7 @@ use client::Client;
 use client_faults::ClientFaults;
 use exchange_log::ExchangeLog;
 use fact::Failure;
+use game_ports::GameMessages;
 use identifications::Identifications;
 use latest_queries::LatestQueries;
 use lists::Lists;
@@ -138,6 +140,7 @@ pub struct Diagnosis {
     /// The servers by the addresses from which they send to masters.
     aliases: RecentMap<SocketAddr, SocketAddr>,
     lists: Lists,
+    game_messages: GameMessages,
     /// The senders and purposes of packets.
     sent: RecentMap<u64, ServerPacket>,
     asked: LatestQueries,
@@ -242,6 +245,7 @@ impl Diagnosis {
             wanted: None,
             aliases: RecentMap::default(),
             lists: Lists::new(bytes / 8 / BYTES_OF_FACT),
+            game_messages: GameMessages::default(),
             sent: RecentMap::default(),
             asked: LatestQueries::default(),
             unread: None,
@@ -365,6 +369,7 @@ impl Diagnosis {
             Event::Datagram(datagram) => {
                 let headers = &datagram.headers;
                 self.translations.datagram(headers);
+                self.game_messages.sends(headers.from);
                 if self.hosts.contains_key(&headers.from.ip()) {
                     self.everywhere.sends(headers.from.ip(), headers.direction);
                     self.identifications.datagram(headers, self.remembered);
@@ -372,14 +377,6 @@ impl Diagnosis {
             }
             Event::Unanswered(_) | Event::File(_) => {}
         }
-    }
-
-    /// A connection to an address is refused.
-    fn connection_fails(&mut self, [client, to]: [SocketAddr; 2], why: Failure) {
-        if let Some(master) = self.masters.get_mut(&to.ip()) {
-            master.is_closed(to, &why);
-        }
-        self.refused.insert(to, (client.ip(), why), self.remembered);
     }
 
     /// The server at one of these addresses, or that sends to masters from one.
@@ -423,10 +420,11 @@ impl Diagnosis {
         // It may be the message in the latest datagram.
         self.unread.take_if(|unread| unread.frame == payload.frame);
         self.unread_datagram();
-        if self.is_nothing_of_its_own(event) {
+        if self.is_no_response(event) {
             return self.odd(event);
         }
         self.parties(id, event);
+        self.game_messages.see(event, self.remembered);
         if event.message().purpose == Purpose::ListRequest {
             self.findings(event);
             return self.list_asked(id, event);

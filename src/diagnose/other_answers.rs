@@ -11,6 +11,7 @@ use super::find_or_add::find_or_add;
 use super::latest_queries::LatestQuery;
 use super::server::{ODD_NAMED, Odd, OddResponse, Server};
 use crate::session::{DatagramEvent, MessageEvent, Value};
+use crate::summary::described;
 
 /// How connectionless packets of many games begin.
 const HEADER: [u8; 4] = [0xFF; 4];
@@ -59,9 +60,12 @@ impl Diagnosis {
         self.servers.get(&address).is_none_or(|server| server.fact(Item::Readable).good > 0)
     }
 
-    /// Whether a server sends a client, in answer, its own request or only zeros.
-    pub(super) fn is_nothing_of_its_own(&mut self, event: &MessageEvent<'_>) -> bool {
+    /// Whether a server sends a client, in answer, its own request, only zeros, or a refusal.
+    pub(super) fn is_no_response(&mut self, event: &MessageEvent<'_>) -> bool {
         let (payload, [from, to]) = (event.payload(), event.ends());
+        if refusal(event).is_some() && self.latest_query(from, to).is_some() {
+            return true;
+        }
         let is_request =
             matches!(event.message().purpose, Purpose::Query | Purpose::ChallengeRequest);
         let is_empty = || payload.bytes.iter().all(|byte| *byte == 0);
@@ -143,7 +147,7 @@ impl Diagnosis {
             }
             return;
         }
-        let text = match event.field("text") {
+        let text = match event.field("text").or_else(|| refusal(event)) {
             Some(Value::Text(text)) => Some(readable(text)),
             _ => None,
         };
@@ -184,6 +188,13 @@ impl Diagnosis {
         }
         server.fails_beside(to.ip(), Item::Readable, frame);
     }
+}
+
+/// The words with which a server refuses a client, in place of what it says of itself.
+fn refusal<'b>(event: &MessageEvent<'b>) -> Option<Value<'b>> {
+    let paths = event.message().describes.filter(|it| !it.error.is_empty())?;
+    let says = |paths: &[&str]| described::first(event, paths).is_some();
+    described::first(event, paths.error).filter(|_| !says(paths.name) && !says(paths.players))
 }
 
 impl Server {

@@ -1,16 +1,14 @@
 //! What packets without messages show: game ports, registration over Steam, masters that say nothing.
 
-use std::fmt::Display;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Item, Map, Time, Transport, causes};
+use dissectors::kit::{Item, Time, Transport, causes};
 
 use super::Diagnosis;
-use super::fact::{Failure, NO_ACCIDENT};
+use super::fact::Failure;
 use super::master::Silence;
 use crate::session::{PairTraffic, STEAM_PORTS, Totals};
-use crate::text::grouped;
 
 impl Diagnosis {
     /// What packets without messages show, at the end of the capture.
@@ -19,42 +17,6 @@ impl Diagnosis {
         self.game_ports(&ends, read);
         self.steam(&ends);
         self.silent_masters(&ends, read.end());
-    }
-
-    /// Whether the game ports that servers announce are open.
-    fn game_ports(&mut self, ends: &[(SocketAddr, SocketAddr, PairTraffic)], read: &Totals) {
-        let mut ports: Map<SocketAddr, PairTraffic> = Map::default();
-        let is_udp = |it: &PairTraffic| it.transport == Transport::Udp;
-        for (end, _, traffic) in ends.iter().filter(|(.., traffic)| is_udp(traffic)) {
-            let known = ports.entry(*end).or_insert(PairTraffic { packets: [0; 2], ..*traffic });
-            known.packets = [0, 1].map(|at| known.packets[at] + traffic.packets[at]);
-            known.refused = known.refused.or(traffic.refused);
-        }
-        let (is_lossy, heard) = (self.is_lossy(read), &read.heard);
-        self.servers.iter_mut().for_each(|(address, server)| {
-            let Some(port) = server.game_port.filter(|port| *port != address.port()) else {
-                return;
-            };
-            let game = SocketAddr::new(address.ip(), port);
-            let Some(traffic) = ports.get(&game) else { return };
-            let [sent, got] = traffic.packets;
-            let is_heard = heard.contains(address.ip()) || self.speakers.contains(&address.ip());
-            let is_attacked = server.fact(Item::NotAttacked).run > 0;
-            let fact = server.fact_mut(Item::PlayOpen);
-            let values: [(_, &dyn Display); 2] = [("times", &grouped(got)), ("port", &port)];
-            let silent = Failure::with(&causes::answers::GAME_PORT_SILENT, traffic.frame, &values);
-            match traffic.refused {
-                _ if sent > 0 => fact.good(traffic.frame),
-                Some(frame) => {
-                    let cause = &causes::answers::GAME_PORT_CLOSED;
-                    fact.fails(Failure::with(cause, frame, &values));
-                }
-                // Packets of an attack are nobody's who plays.
-                None if is_attacked => {}
-                None if got >= NO_ACCIDENT && is_heard && !is_lossy => fact.fails(silent),
-                None => fact.open_by(silent),
-            }
-        });
     }
 
     /// Servers that join no master, and exchange packets with Steam's servers.
@@ -76,6 +38,14 @@ impl Diagnosis {
                 server.fact_mut(Item::Elsewhere).open.get_or_insert_with(|| Box::new(why));
             }
         }
+    }
+
+    /// A connection to an address is refused.
+    pub(super) fn connection_fails(&mut self, [client, to]: [SocketAddr; 2], why: Failure) {
+        if let Some(master) = self.masters.get_mut(&to.ip()) {
+            master.is_closed(to, &why);
+        }
+        self.refused.insert(to, (client.ip(), why), self.remembered);
     }
 
     /// A port of masters refuses connections.

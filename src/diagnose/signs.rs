@@ -277,6 +277,9 @@ impl Diagnosis {
     pub(super) fn icmp(&mut self, error: &IcmpEvent) {
         self.identifications.other(error.from, self.remembered);
         let Some(cause) = of_icmp(error) else { return };
+        if error.transport == Transport::Udp && cause != &causes::ICMP_TOO_BIG {
+            self.game_messages.refused(error);
+        }
         if error.transport == Transport::Tcp {
             // Of a packet that is too large, a smaller one follows.
             if cause != &causes::ICMP_TOO_BIG {

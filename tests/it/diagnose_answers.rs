@@ -186,3 +186,18 @@ fn parts_with_one_number_are_no_whole_response() {
     let answered = items.iter().find(|it| it["item"] == "seen.answered").unwrap();
     assert_eq!(answered["text"], "12 of 12 requests, 6 of them in part");
 }
+
+/// Words that refuse a client are no description, and a server that lists none of its own says so at least.
+#[test]
+fn an_error_in_place_of_a_description_is_a_refusal() {
+    let answered = |answer: &str| {
+        let report = of_rounds(7778, 20, 4, |_, at| {
+            format!("{at}.0 c > s  '\\\\status\\\\'\n{at}.1 s > c  '{answer}\\\\final\\\\'\n")
+        });
+        item(&report, "servers", "seen.readable")
+    };
+    assert_eq!(answered("\\\\error\\\\You are banned from this server"), "no refused_in_words");
+    let own =
+        "\\\\hostname\\\\A\\\\mapname\\\\M\\\\numplayers\\\\0\\\\maxplayers\\\\8\\\\error\\\\none";
+    assert_eq!(answered(own), "yes");
+}

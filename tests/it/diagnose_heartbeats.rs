@@ -95,6 +95,20 @@ fn a_server_that_was_listed_was_accepted() {
     assert_eq!(item(&report, "servers", "list.listed"), "no not_in_list", "{report:#}");
 }
 
+/// A list of IPv4 addresses cannot have it.
+#[test]
+fn a_server_with_an_ipv6_address_is_in_no_list_of_ipv4_addresses() {
+    let list = "301.0 c > m:27010  31 FF '0.0.0.0:0' 00 00\n\
+                301.1 m:27010 > c  FFFFFFFF 660A 01020304 6987 00000000 0000\n";
+    let script = joined(0.0, 27010) + &joined(300.0, 27010) + list + "end 400";
+    let listed = |ipv6: bool| {
+        let setting = Setting { ipv6, ..Setting::udp(27015) };
+        let (_, report) = crate::support::diagnosis::diagnosed(&script, &setting, &[]);
+        item(&report, "servers", "list.listed")
+    };
+    assert_eq!([false, true].map(listed), ["no not_in_list", "unknown not_in_capture"]);
+}
+
 const ACR: Setting = Setting::udp(28770);
 
 /// Registrations, a minute apart, to which nothing comes.

@@ -80,12 +80,15 @@ fn answered(rest: &str) -> String {
 
 #[test]
 fn the_announced_game_port_is_open_closed_or_silent() {
-    let joins = "20.0 c:61000 > s:27016  0102\n21.0 c:61000 > s:27016  0102\n22.0 c:61000 > s:27016  0102\n";
     let open = |rest: &str| item(&diagnosed(&answered(rest), 27015), "play.open", "");
-    assert_eq!(open(&format!("{joins}22.1 s:27016 > c:61000  0304")), "yes");
-    assert_eq!(open(&format!("{joins}22.1 s > c:61000  icmp=3.3")), "no game_port_closed");
-    assert_eq!(open(joins), "no game_port_silent");
-    assert_eq!(open("20.0 c:61000 > s:27016  0102"), "unknown game_port_silent");
+    for packet in ["0102", "FFFFFFFF 'getchallenge steam' 0A 00", "FFFFFFFF 'qconnect 0x1' 00"] {
+        let join = |at: u32| format!("{at}.0 c:61000 > s:27016  {packet}\n");
+        let joins: String = (20..23).map(join).collect();
+        assert_eq!(open(&format!("{joins}22.1 s:27016 > c:61000  0304")), "yes", "{packet}");
+        assert_eq!(open(&format!("{joins}22.1 s > c:61000  icmp=3.3")), "no game_port_closed");
+        assert_eq!(open(&joins), "no game_port_silent", "{packet}");
+        assert_eq!(open(&join(20)), "unknown game_port_silent", "{packet}");
+    }
 }
 
 #[test]
@@ -288,6 +291,8 @@ fn a_client_that_is_accepted_later_is_not_refused() {
     };
     let banned = |client: &str, at: u32| visit(client, at, 2);
     let fine = |client: &str, at: u32| visit(client, at, 0);
+    // Further bits say nothing of that.
+    assert_eq!(accepts(fine("c:5001", 0) + &visit("c:5002", 60, 6)), "no banned");
     assert_eq!(accepts(banned("c:5001", 0) + &fine("c:5002", 60)), "yes");
     assert_eq!(accepts(fine("c:5001", 0) + &banned("c:5002", 60)), "no banned");
     assert_eq!(accepts(banned("c:5001", 0) + &fine("d:5002", 60)), "no banned");

@@ -64,6 +64,7 @@ static SERVER: Description = Description {
     players: &["players"],
     max_players: &["max_players"],
     game_port: &["port"],
+    error: &[],
 };
 
 /// The same in the obsolete format, which has no version.
@@ -74,6 +75,7 @@ static SERVER_GOLDSRC: Description = Description {
     players: SERVER.players,
     max_players: SERVER.max_players,
     game_port: &[],
+    error: &[],
 };
 
 impl Protocol for A2s {

@@ -63,7 +63,7 @@ static MASTERS: Masters = Masters {
     refusal: Some(("text", &["*f", "ERROR"])),
     stranger: Some(("auth", "f")),
     status: Some(("status", 200)),
-    banned: Some(("flags", 2)),
+    banned: Some(("flags", 0b11, 2)),
     ..Masters::of(EndOfList::InOneMessage("whole"))
 };
 

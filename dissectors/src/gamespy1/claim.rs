@@ -50,7 +50,7 @@ fn is_sure(bytes: &[u8]) -> bool {
         || is_closed(bytes)
         || is_challenge(bytes)
         || is_query_only(bytes)
-        || is_one_word(bytes)
+        || words::is_one_word(bytes)
         || bytes.strip_prefix(b"\\validate\\").is_some_and(|code| code.len() == 8)
 }
 
@@ -84,14 +84,6 @@ fn is_query_only(bytes: &[u8]) -> bool {
                 || pair.key == words::FINAL
         })
         && bytes.len() > 1
-}
-
-/// Whether it is one word between backslashes, as a query is, even of an unknown name.
-fn is_one_word(bytes: &[u8]) -> bool {
-    const LENGTHS: std::ops::RangeInclusive<usize> = 4..=24;
-    let [b'\\', word @ .., b'\\'] = bytes else { return false };
-    LENGTHS.contains(&word.len())
-        && word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
 /// Whether a datagram opens a conversation: a heartbeat that answers no challenge.

@@ -75,7 +75,7 @@ impl MessageKind {
                 _ => MessageKind::Other,
             };
         }
-        let query = is_query(words.first) || words.first == b"secure";
+        let query = is_query(words.first) || words.first == b"secure" || words.asks_unknown;
         match () {
             () if query && !numbered && words.properties == 0 => MessageKind::Query,
             () if numbered || words.closed.is_some() => MessageKind::Response,

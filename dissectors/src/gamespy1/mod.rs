@@ -97,6 +97,7 @@ static SERVER: Description = Description {
     players: &["properties.numplayers"],
     max_players: &["properties.maxplayers"],
     game_port: &["properties.hostport"],
+    error: &["properties.error"],
 };
 
 /// The fields of lists.

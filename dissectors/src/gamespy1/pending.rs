@@ -41,6 +41,8 @@ pub(super) enum QueryKind {
     LevelProperty,
     GameProperty,
     PlayerProperty,
+    /// With another name.
+    Unknown,
 }
 
 impl QueryKind {
@@ -75,6 +77,7 @@ impl QueryKind {
             QueryKind::LevelProperty => "level_property",
             QueryKind::GameProperty => "game_property",
             QueryKind::PlayerProperty => "player_property",
+            QueryKind::Unknown => "unknown",
         }
     }
 

@@ -29,7 +29,8 @@ pub(super) fn query<S: Sink>(
     }
     let asks_master =
         cx.conversation.uplink_so_far().is_some_and(|uplink| uplink.is_server(payload.side));
-    let Some(word) = QueryKind::of(words.first) else { return };
+    let unknown = || words.asks_unknown.then_some(QueryKind::Unknown);
+    let Some(word) = QueryKind::of(words.first).or_else(unknown) else { return };
     if asks_master || !words.is_sound() || payload.lost {
         return;
     }

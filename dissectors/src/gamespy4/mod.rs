@@ -68,6 +68,7 @@ static SERVER: Description = Description {
     players: &["properties.numplayers"],
     max_players: &["properties.maxplayers"],
     game_port: &["properties.hostport"],
+    error: &[],
 };
 
 impl Protocol for GameSpy4 {

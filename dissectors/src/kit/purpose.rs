@@ -96,6 +96,8 @@ pub struct Description {
     pub max_players: &'static [&'static str],
     /// The UDP port that players join.
     pub game_port: &'static [&'static str],
+    /// The words with which a server may refuse a client, in place of all of these.
+    pub error: &'static [&'static str],
 }
 
 /// Which fields matter in messages of a protocol with master servers: paths of fields within the
@@ -132,8 +134,8 @@ pub struct Masters {
     pub stranger: Option<(&'static str, &'static str)>,
     /// The status number of a [`Purpose::JoinResponse`], and its value for success.
     pub status: Option<(&'static str, u64)>,
-    /// The field and value of a [`Purpose::List`] that mean that the master has banned the client.
-    pub banned: Option<(&'static str, u64)>,
+    /// The field of a [`Purpose::List`], its bits, and their value that mean that the master has banned the client.
+    pub banned: Option<(&'static str, u64, u64)>,
     /// The TCP port of a master that speaks first in a connection.
     pub greets_at: Option<u16>,
     /// The key and the value in [`ListFilter::description`] of a server that is not for the public.

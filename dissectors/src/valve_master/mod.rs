@@ -72,6 +72,7 @@ static SERVER: Description = Description {
     players: &["info.players"],
     max_players: &["info.max"],
     game_port: &[],
+    error: &[],
 };
 
 /// The masters whose addresses the specification has, "Master servers".
