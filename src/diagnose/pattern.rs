@@ -1,11 +1,13 @@
 //! What the unanswered exchanges with a server have in common.
 
 mod divided;
+mod of_one;
 mod paces;
 mod periods;
 mod share;
 #[cfg(test)]
 mod tests;
+mod within;
 
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
@@ -13,17 +15,17 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Map, Time, causes};
 
-use self::divided::{Candidate, Divide, Divided};
+use self::divided::{Candidate, Divided};
 use self::paces::Paces;
 use self::periods::Periods;
 pub(super) use self::periods::in_words;
-use self::share::{End, Share};
+use self::share::Share;
 use super::exchange_log::Exchange;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT, are_over, is_too_much};
 use super::find_or_add::find_or_add;
 use super::kind_words::requests;
 use crate::session::ExchangeCounts;
-use crate::text::{counted, grouped, second_of_day};
+use crate::text::{counted, grouped};
 
 /// Maximum number of kinds of requests.
 const KINDS: usize = 16;
@@ -84,11 +86,11 @@ struct Kind {
 }
 
 /// The exchanges of a client.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct OfClient {
     share: Share,
-    /// The places of the kinds of those that are unanswered, a bit each.
-    missing: u16,
+    /// Those of each kind, at its place; of an unknown one at the last place.
+    kinds: Vec<ExchangeCounts>,
 }
 
 /// The exchanges with one server.
@@ -135,10 +137,7 @@ impl Pattern {
         if self.clients.len() < CLIENTS || self.clients.contains_key(&client) {
             let client = self.clients.entry(client).or_default();
             client.share.add(time, is_answered);
-            if !is_answered {
-                // One of an unknown kind is of none that is known.
-                client.missing |= 1 << kind.unwrap_or(KINDS - 1);
-            }
+            item_at(&mut client.kinds, kind.unwrap_or(KINDS - 1)).add_one(is_answered);
         }
         let appendix = exchange.request.appendix();
         self.appended[usize::from(appendix.is_some())].add_one(is_answered);
@@ -203,11 +202,11 @@ impl Pattern {
 
     /// Whether all that a client misses is of kinds that nobody gets, though others ask for them, too.
     fn misses_what_all_miss(&self, client: IpAddr) -> bool {
-        let missing = self.clients.get(&client).map_or(0, |client| client.missing);
+        let Some(client) = self.clients.get(&client) else { return false };
         let nobody_gets = |kind: &Kind| kind.client.is_none() && is_silent(&kind.share.counts);
-        let kinds = (0..KINDS).filter(|place| missing >> place & 1 == 1);
-        missing > 0
-            && kinds.map(|place| self.kinds.get(place)).all(|it| it.is_some_and(nobody_gets))
+        let missed = (0..).zip(&client.kinds).filter(|(_, counts)| counts.missing() > 0);
+        let mut missed = missed.map(|(place, _)| self.kinds.get(place));
+        client.share.counts.missing() > 0 && missed.all(|it| it.is_some_and(nobody_gets))
     }
 
     /// Whether it no longer answers a kind of request that it answered before, and still answers others.
@@ -247,7 +246,10 @@ impl Pattern {
 
     /// The clients with unanswered requests.
     pub(super) fn clients_missing(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        self.clients.iter().filter(|(_, it)| it.missing > 0).map(|(client, _)| *client)
+        self.clients
+            .iter()
+            .filter(|(_, it)| it.share.counts.missing() > 0)
+            .map(|(client, _)| *client)
     }
 
     /// What is wrong with its answers, if anything is: the reason, and what all unanswered exchanges have in common.
@@ -337,81 +339,6 @@ impl Pattern {
         best.map(|candidate| candidate.failure)
     }
 
-    /// Nearly all unanswered requests are of one client, which was answered before.
-    fn end_of_a_client(&self) -> Option<Candidate> {
-        let clients = self.clients.iter().map(|(client, it)| (*client, it.share));
-        self.end_of_a("client", Vec::from_iter(clients), ENOUGH / 2)
-    }
-
-    /// The same for one kind.
-    fn end_of_a_kind(&self, least: u64) -> Option<Candidate> {
-        let kinds = self.kinds.iter().map(|kind| (kind.name, kind.share));
-        self.end_of_a("kind", Vec::from_iter(kinds), least)
-    }
-
-    /// Nearly all unanswered requests, and at least so many, are of one of these, which was answered before.
-    fn end_of_a<T: Copy + Ord + Display>(
-        &self,
-        by: &'static str,
-        mut shares: Vec<(T, Share)>,
-        least: u64,
-    ) -> Option<Candidate> {
-        let most = shares.iter().max_by_key(|(one, share)| (share.end.count, *one))?.0;
-        let at = shares.iter().position(|(one, _)| *one == most)?;
-        let (one, share) = shares.swap_remove(at);
-        let End { count, span } = share.ended(shares.iter().map(|(_, other)| other))?;
-        let ExchangeCounts { asked, answered } = self.all;
-        let suspects = ExchangeCounts { asked: count, answered: 0 };
-        let others = ExchangeCounts { asked: asked - count, answered };
-        let divided = Divided { suspects, others };
-        if count < least || !divided.is_apart(self.all.missing()) {
-            return None;
-        }
-        let these = format!("{} since {}", shown(by, &one), second_of_day(span[0].0));
-        let mut candidate = self.of_these(&these, &divided, (by, one.to_string()));
-        candidate.failure.span = Some(span);
-        Some(candidate)
-    }
-
-    /// Nearly all unanswered requests are of one kind.
-    fn of_a_kind(&self, divide: Divide<'_>) -> Option<Candidate> {
-        let kinds = self.kinds.iter().map(|kind| (kind.name, kind.share.counts));
-        self.of_a("kind", kinds.collect(), divide)
-    }
-
-    /// Nearly all unanswered requests are of one client.
-    fn of_a_client(&self, divide: Divide<'_>) -> Option<Candidate> {
-        let clients = self.clients.iter().map(|(client, it)| (*client, it.share.counts));
-        self.of_a("client", clients.collect(), divide)
-    }
-
-    /// Nobody but one client gets an answer, and that one gets all: others may be too many to be told apart.
-    fn of_all_but_one(&self) -> Option<Candidate> {
-        let mut answered = self.clients.iter().filter(|(_, it)| it.share.counts.answered > 0);
-        let (client, share) = answered.next().map(|(client, it)| (*client, it.share.counts))?;
-        if answered.next().is_some() || share.answered < self.all.answered {
-            return None;
-        }
-        let others = ExchangeCounts { asked: self.all.asked - share.asked, answered: 0 };
-        let divided = Divided::of([others], [share], self.all.missing())?;
-        let these = format!("all clients but {client}");
-        Some(self.of_these(&these, &divided, ("all_but", client.to_string())))
-    }
-
-    fn of_a<T: Copy + Display>(
-        &self,
-        by: &'static str,
-        mut counts: Vec<(T, ExchangeCounts)>,
-        divide: Divide<'_>,
-    ) -> Option<Candidate> {
-        let most = counts.iter().map(|(_, share)| share.missing()).max()?;
-        let at = counts.iter().position(|(_, share)| share.missing() == most)?;
-        let (one, share) = counts.swap_remove(at);
-        let others = Vec::from_iter(counts.iter().map(|(_, share)| *share));
-        let divided = divide(share, &others)?;
-        Some(self.of_these(&shown(by, &one), &divided, (by, one.to_string())))
-    }
-
     /// Requests are unanswered that come after many others, whoever sends them.
     fn limited_in_sum(&self) -> Option<Candidate> {
         let (missing, frame, [_, anybody]) = (self.all.missing(), self.frame(), &self.paces);
@@ -429,7 +356,7 @@ impl Pattern {
             Divided::of(long, short, self.all.missing())
         })?;
         let length = grouped(lengths.get(at)?.0 as u64);
-        Some(self.of_these(&format!("{length} bytes or more"), &divided, ("length", length)))
+        Some(self.of_these(&format!("{length} bytes or more"), &divided, "", ("length", length)))
     }
 
     /// Whether too few are unanswered, or asked, to call it a share.
@@ -518,7 +445,7 @@ impl Pattern {
                 let others = others.iter().map(|(_, share)| *share);
                 let divided = Divided::of([share], others, self.all.missing())?;
                 let names = first_names(clients.iter().map(|(client, _)| client));
-                let of_clients = self.of_these(&names, &divided, ("client", names.clone()));
+                let of_clients = self.of_these(&names, &divided, "", ("client", names.clone()));
                 // One limit says more than a long list of clients, of which each is always late.
                 let limited = (clients.len() > NAMED).then(|| self.limited_in_sum()).flatten();
                 limited.filter(|it| it.errors <= of_clients.errors).or(Some(of_clients))
@@ -526,11 +453,16 @@ impl Pattern {
         }
     }
 
-    /// Requests of these are often unanswered.
-    fn of_these(&self, these: &str, divided: &Divided, by: (&'static str, String)) -> Candidate {
-        let [suspects, others] = [divided.suspects, divided.others]
-            .map(|it| format!("{} of {}", grouped(it.missing()), grouped(it.asked)));
-        let pattern = format!(": of {these}, {suspects}; of others, {others}");
+    /// Requests of these are often unanswered. `also`: what else these have in common.
+    fn of_these(
+        &self,
+        these: &str,
+        divided: &Divided,
+        also: &str,
+        by: (&'static str, String),
+    ) -> Candidate {
+        let [suspects, others] = divided.in_words();
+        let pattern = format!(": of {these}, {suspects}{also}; of others, {others}");
         Candidate { failure: self.sometimes(&pattern, Some(by)), errors: divided.errors() }
     }
 

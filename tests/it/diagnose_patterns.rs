@@ -254,3 +254,52 @@ fn what_masters_get_is_no_response_to_a_client() {
     let report = diagnosed_at(nameless, 7778);
     assert_eq!(item(&report, "servers", "reg.join"), "no heartbeat_malformed");
 }
+
+/// Text queries of two clients, in another order each time; which are answered.
+fn of_clients(is_answered: impl Fn(u32, &str, &str) -> bool) -> String {
+    let script = rounds(30, |nth, at| {
+        let mut all = [("c", "basic"), ("c", "players"), ("d", "basic"), ("d", "players")];
+        all.rotate_left(nth as usize % 4);
+        let mut script = String::new();
+        for (place, (client, kind)) in all.into_iter().enumerate() {
+            let end = format!("{client}:{}", 50_000 + 4 * nth + place as u32);
+            script += &format!("{at}.{place}0 {end} > s  '\\\\{kind}\\\\'\n");
+            let text = match kind {
+                "players" => r"\\player_0\\Ann",
+                _ => r"\\gamename\\ut\\hostname\\A\\mapname\\M",
+            };
+            if is_answered(nth, client, kind) {
+                script += &format!(
+                    "{at}.{place}2 s > {end}  '{text}\\\\queryid\\\\{nth}{place}.1\\\\final\\\\'\n"
+                );
+            }
+        }
+        script
+    });
+    let (_, report) = diagnosis::diagnosed(&script, &Setting::udp(7778), &[]);
+    assert_eq!(item(&report, "servers", "seen.answered"), "no sometimes_unanswered", "{report:#}");
+    items(&report)
+}
+
+#[test]
+fn what_one_kind_or_client_misses_only_of_some_or_for_a_while_is_told_with_both() {
+    let report = of_clients(|_, client, kind| (client, kind) != ("d", "players"));
+    assert!(report.contains("30 requests stay unanswered: of "), "{report}");
+    assert!(
+        report.contains(", 30 of 30; of other clients, 0 of 30); of others, 0 of 60"),
+        "{report}"
+    );
+    let report = of_clients(|nth, _, kind| kind == "basic" || !(10..18).contains(&nth));
+    let with_both =
+        [": of players queries, 16 of 60 (from ", ", 16 of 16; at other times, 0 of 44)"];
+    assert!(with_both.iter().all(|part| report.contains(part)), "{report}");
+    assert!(report.contains("\"from\":"), "{report}");
+    let report = of_clients(|nth, client, _| client == "c" || !(10..22).contains(&nth));
+    assert!(
+        report.contains(", 24 of 24; at other times, 0 of 36); of others, 0 of 60"),
+        "{report}"
+    );
+    // Now and then, in any order: there is nothing more to say.
+    let report = of_clients(|nth, _, kind| kind == "basic" || nth % 3 > 0);
+    assert!(report.contains(": of players queries, 20 of 60; of others, 0 of 60"), "{report}");
+}

@@ -3,6 +3,7 @@
 use super::{PatternFailure, is_nearly_all, sum};
 use crate::diagnose::fact::ENOUGH;
 use crate::session::ExchangeCounts;
+use crate::text::grouped;
 
 /// Exchanges that a property divides: those that have it, which may be why they are unanswered, and the others.
 pub(super) struct Divided {
@@ -42,6 +43,20 @@ impl Divided {
     pub(super) fn is_apart(&self, missing: u64) -> bool {
         is_nearly_all(self.suspects.missing(), missing)
             && 20 * self.others.missing() <= self.others.asked
+    }
+
+    /// Nearly all of those that have the property are unanswered, of others nearly none, and of neither there are few.
+    pub(super) fn is_sharp(&self) -> bool {
+        let Divided { suspects, others } = self;
+        suspects.asked.min(others.asked) >= ENOUGH / 2
+            && is_nearly_all(suspects.missing(), suspects.asked)
+            && self.is_apart(suspects.missing() + others.missing())
+    }
+
+    /// How many are unanswered, of those that have the property, and of the others.
+    pub(super) fn in_words(&self) -> [String; 2] {
+        [self.suspects, self.others]
+            .map(|it| format!("{} of {}", grouped(it.missing()), grouped(it.asked)))
     }
 
     /// Of several ways to divide them, the one that is wrong for the fewest.

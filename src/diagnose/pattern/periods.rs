@@ -13,7 +13,7 @@ use crate::text::{counted, grouped, second_of_day};
 const SPANS: usize = 128;
 
 /// Nanoseconds for which nothing is answered at least: less may be one query of all kinds.
-const SHORTEST: i64 = 1_000_000_000;
+pub(super) const SHORTEST: i64 = 1_000_000_000;
 
 /// The exchanges in a span of time.
 #[derive(Clone, Copy, Debug, Default)]
