@@ -75,8 +75,9 @@ impl Diagnosis {
                 failed.push(Item::Whole);
                 continue;
             }
-            // What is missing in a packet that was cut is the recorder's fault, which only some words say.
-            let failing = match is_cut && !finding.detail.contains("the capture") {
+            // What is missing in a packet that was cut is the recorder's fault.
+            let is_of_cut = is_cut && why_open(finding.rule) == &causes::CAPTURE_DROPS;
+            let failing = match is_of_cut {
                 true => {
                     let cut = Finding { detail: NOT_WHOLE.into(), ..finding.clone() };
                     self.finding(&cut, context, about)
