@@ -10,7 +10,7 @@ use super::fact::{Fact, Failure, NO_ACCIDENT};
 use super::kind_words::requests;
 use super::server::{Kind, Server};
 use super::signs::{FindingSign, symptom};
-use super::{CapturePosition, Diagnosis, ServerPacketKind, belief, path};
+use super::{CapturePosition, Diagnosis, ServerPacket, ServerPacketKind, belief, path};
 use crate::check::{Checker, Selection};
 use crate::session::Totals;
 use crate::text::{counted, grouped};
@@ -50,8 +50,25 @@ impl Diagnosis {
                 asked.into_iter().for_each(|asked| self.responds_elsewhere([asked, party], &sign));
             } else if let Some(server) = self.resolve(party) {
                 self.sign((server, None), symptom, &sign);
+            } else if symptom.item == Item::Whole {
+                self.responds_elsewhere_in_part(party, &sign);
             }
         }
+    }
+
+    /// Parts of a response to a request to another port of this host came, and not all of them.
+    fn responds_elsewhere_in_part(&mut self, from: SocketAddr, sign: &FindingSign<'_>) {
+        let sent = self.sent.get_mut(&sign.frame, self.remembered).copied();
+        let Some(ServerPacket { server, what: ServerPacketKind::Part { request } }) = sent else {
+            return;
+        };
+        self.responds_in_part(server, request, sign.frame);
+        let Some(server_asked) = self.servers.get_mut(&server) else { return };
+        server_asked.responds_from(server, from, sign.frame);
+        server_asked.in_part += 1;
+        // The rest may have come from yet another port.
+        let why = Failure::new(&causes::CAPTURE_DROPS, sign.frame, sign.words);
+        server_asked.fact_mut(Item::Whole).may_fail(why);
     }
 
     /// A server never responded, or a master never reacted to one.

@@ -173,6 +173,12 @@ impl Diagnosis {
             self.sent.insert(frame, sent, self.remembered);
         } else if let Some(server) = self.answers_broadcast(event, shown) {
             return Some(server);
+        } else if let Some(asked) = self.asked.server(to, Some(from.ip()), self.remembered)
+            && let Some(query) = self.latest_query(asked, to)
+        {
+            // If it is only a part, what it would answer is known by this.
+            let what = ServerPacketKind::Part { request: query.frame };
+            self.sent.insert(frame, ServerPacket { server: asked, what }, self.remembered);
         } else if self.asked.server(to, None, self.remembered).is_none() {
             return self.only_answers(event, shown);
         }

@@ -264,7 +264,7 @@ impl Diagnosis {
     }
 
     /// A part of a response came, or one that cannot be read: the server responds.
-    fn responds_in_part(&mut self, server: SocketAddr, request: u64, frame: u64) {
+    pub(super) fn responds_in_part(&mut self, server: SocketAddr, request: u64, frame: u64) {
         let request = self.sent.get_mut(&request, self.remembered).map(|sent| sent.what);
         let Some(server) = self.servers.get_mut(&server) else { return };
         let Some(ServerPacketKind::Request { kind, follows, .. }) = request else { return };

@@ -201,3 +201,39 @@ fn an_error_in_place_of_a_description_is_a_refusal() {
         "\\\\hostname\\\\A\\\\mapname\\\\M\\\\numplayers\\\\0\\\\maxplayers\\\\8\\\\error\\\\none";
     assert_eq!(answered(own), "yes");
 }
+
+/// Responses in parts come from another port than was asked, whole or not.
+#[test]
+fn parts_from_another_port_are_an_answer_also_if_one_is_lost() {
+    let of = |port: &str, last: &str| {
+        of_rounds(27015, 20, 6, |nth, at| {
+            let end = format!("c:{}", 50_000 + nth);
+            let part = |number: u32, bytes: &str| {
+                format!(
+                    "{at}.6{number} s:{port} > {end}  FEFFFFFF 0{nth}000000 03 0{number} E004 {bytes}\n"
+                )
+            };
+            format!(
+                "{at}.0 {end} > s  {INFO}\n{at}.03 s > {end}  {ANSWER}\n\
+                 {at}.5 {end} > s  FFFFFFFF 56 FFFFFFFF\n{at}.53 s > {end}  FFFFFFFF 41 le32:9{nth}\n\
+                 {at}.55 {end} > s  FFFFFFFF 56 le32:9{nth}\n{}{}{}",
+                part(0, "FFFFFFFF 45 0100 'motd' 00 'x'*1236"),
+                part(1, "'x'*1248"),
+                part(2, last),
+            )
+            .replace(&part(2, ""), "")
+        })
+    };
+    for last in ["'x'*60 00", ""] {
+        let report = of("1025", last);
+        assert_eq!(item(&report, "servers", "seen.answered"), "yes", "{last} {report:#}");
+        let from = item(&report, "servers", "seen.from_asked");
+        assert_eq!(from, "no answers_from_other_port", "{last} {report:#}");
+        let whole = item(&report, "servers", "seen.whole");
+        assert_eq!(whole.starts_with("unknown"), last.is_empty(), "{last} {report:#}");
+    }
+    let report = of("27015", "'x'*60 00");
+    assert_eq!(report["servers"][0]["verdict"], "ok", "{report:#}");
+    let report = of("27015", "");
+    assert_eq!(item(&report, "servers", "seen.whole"), "no split_part_missing", "{report:#}");
+}
