@@ -57,7 +57,8 @@ impl Diagnosis {
             not_known(registration, self.complete);
             accepted_since(registration);
             unjudged_heartbeats(registration);
-            ceased(registration, read.end());
+            let heard = server.last_answered.filter(|_| !self.is_lossy(read));
+            ceased(registration, read.end(), heard);
             self.refused_connections(address, server, registration);
             if span >= HEARTBEAT && server.first_asked.is_none() {
                 unreachable(address, span, registration);
@@ -374,17 +375,26 @@ fn unjudged_heartbeats(registration: &mut Registration) {
     registration.fact_mut(Item::Heartbeats).open(cause, 0, text);
 }
 
-/// The last heartbeat came long before the end: whether that is all is unknown.
-fn ceased(registration: &mut Registration, end: Time) {
+/// The last heartbeat came long before the end: whether that is all is unknown, unless the server still answered long after
+/// it. `heard`: when it answered last.
+fn ceased(registration: &mut Registration, end: Time, heard: Option<Time>) {
     let beats = registration.fact(Item::Heartbeats);
     let Some((_, last, _)) = registration.joins.filter(|_| beats.good > 0 && beats.run == 0) else {
         return;
     };
     let since = end.since(last);
-    if since > 2 * LONGEST {
-        let text = format!("none in the last {}", long_span(since.unsigned_abs()));
-        let why = Failure::new(&causes::NOT_IN_CAPTURE, beats.latest(), text);
-        registration.fact_mut(Item::Heartbeats).doubt(vec![why.frame], why);
+    if since <= 2 * LONGEST {
+        return;
+    }
+    let frame = beats.latest();
+    let text = format!("none in the last {}", long_span(since.unsigned_abs()));
+    // Who has announced that it is gone sends none.
+    let is_there = heard.is_some_and(|heard| heard.since(last) > 2 * LONGEST)
+        && registration.fact(Item::Stays).run == 0;
+    let beats = registration.fact_mut(Item::Heartbeats);
+    match is_there {
+        true => beats.fails_by(vec![Failure::new(&causes::HEARTBEAT_RARE, frame, text)]),
+        false => beats.doubt(vec![frame], Failure::new(&causes::NOT_IN_CAPTURE, frame, text)),
     }
 }
 

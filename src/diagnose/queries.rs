@@ -119,6 +119,7 @@ impl Diagnosis {
         shown.push(Item::Readable);
         let taken = payload.time.since(reply.sent);
         server.takes(taken, timeout, kind, (to.ip(), frame));
+        server.last_answered = server.last_answered.max(Some(payload.time));
         let mut packets = Vec::new();
         payload.frames(&mut packets);
         server.packets = server.packets.max(packets.len());

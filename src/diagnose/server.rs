@@ -90,6 +90,8 @@ pub(super) struct Server {
     /// When a client first asked it, and when one did last.
     pub(super) first_asked: Option<Time>,
     pub(super) last_asked: Option<Time>,
+    /// When it answered last.
+    pub(super) last_answered: Option<Time>,
     /// What it sends in place of responses.
     pub(super) odd: Vec<OddResponse>,
     /// Exchanges in which a client did not return its challenge, and the packet of the latest one; the clients of

@@ -37,6 +37,25 @@ fn heartbeats_that_cease_are_not_on_time() {
     let report = report_of(&format!("{all}end 1800"));
     assert_eq!(item(&report, "servers", "reg.heartbeats"), "unknown not_in_capture", "{report:#}");
     assert_eq!(words(&report, "reg.heartbeats"), "none in the last 20 min 0 s");
+    // Who still answers did not stop.
+    let answered = |until: u32| {
+        let info = "FFFFFFFF 54 'Source Engine Query' 00";
+        let answer =
+            "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+        let polls = (1..until).map(|nth| {
+            let at = nth * 60;
+            format!("{at}.5 c > s  {info}\n{at}.52 s > c  {answer}\n")
+        });
+        polls.collect::<String>()
+    };
+    let report = report_of(&format!("{all}{}end 1800", answered(30)));
+    assert_eq!(item(&report, "servers", "reg.heartbeats"), "no heartbeat_rare", "{report:#}");
+    assert_eq!(words(&report, "reg.heartbeats"), "none in the last 20 min 0 s");
+    let report = report_of(&format!("{all}{}end 1800", answered(15)));
+    assert_eq!(item(&report, "servers", "reg.heartbeats"), "unknown not_in_capture", "{report:#}");
+    let quit = "620.0 s > m:27010  620A\n";
+    let report = report_of(&format!("{all}{quit}{}end 1800", answered(30)));
+    assert_eq!(item(&report, "servers", "reg.heartbeats"), "unknown not_in_capture", "{report:#}");
 }
 
 /// Two ports of one master, and a repeated join.
