@@ -545,6 +545,10 @@ impl Client {
                 Some(_) if share.answered > 0 => self.items.good(Item::RightProtocol, frame),
                 _ => {}
             }
+            if let Some(why) = pattern.has_expired(own).filter(|_| !is_lossy) {
+                self.faults.add(server, pattern.of_client(own).missing());
+                self.items.fact(Item::ReturnsChallenge).fails_by(vec![why]);
+            }
             let is_judged = answers.contains(&id) && !is_lossy && !explains(&server);
             if is_judged {
                 self.gets_answers(own, (server, share), pattern);

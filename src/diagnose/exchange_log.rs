@@ -28,6 +28,8 @@ pub(super) struct Request {
     pub(super) time: Time,
     /// The challenge that it has.
     pub(super) challenge: Option<i64>,
+    /// How many nanoseconds before it the server gave the client that one, if that is known.
+    pub(super) challenge_age: Option<i64>,
     /// Its length in bytes.
     pub(super) length: usize,
     /// See [`asks_for_data`].
@@ -192,6 +194,7 @@ impl Exchange {
     /// The kind of its latest request, unless that only asks for the challenge with which each exchange begins.
     pub(super) fn kind(&self) -> Option<&'static str> {
         let is_first = self.request.protocol.info().diagnosis.challenge_first
+            && !self.request.has_challenge()
             && !self.is_answered
             && !self.is_challenged();
         (!is_first).then_some(self.request.kind)
@@ -221,6 +224,7 @@ impl Exchange {
     fn asked_again(&mut self, request: &Request) {
         self.is_returned |= self.is_continued_by(request);
         self.request.kind = request.kind;
+        self.request.challenge_age = request.challenge_age;
         self.length = request.length;
         self.latest = match self.is_challenged() && self.challenge == request.challenge {
             true => LatestMessage::Returned,
@@ -443,6 +447,7 @@ mod tests {
             frame,
             time,
             challenge,
+            challenge_age: None,
             length,
             is_query,
             is_cut,

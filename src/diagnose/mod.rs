@@ -57,7 +57,7 @@ use std::sync::LazyLock;
 use dissectors::Id;
 use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, RuleSet,
-    Set, Severity, Verdict as Ruled, causes,
+    Set, Severity, Time, Verdict as Ruled, causes,
 };
 use dissectors::ledger::LedgerSettings;
 
@@ -150,7 +150,7 @@ pub struct Diagnosis {
     /// requested the challenge itself, and any further request needs it.
     challenged: RecentMap<[SocketAddr; 2], Option<&'static str>>,
     /// The latest challenge that each server gave a client's host: it may come back from another port.
-    given: RecentMap<(IpAddr, SocketAddr), i64>,
+    given: RecentMap<(IpAddr, SocketAddr), (i64, Time)>,
     responded: Responded,
     repeated: RepeatedAnswers,
     /// The exchanges that have not ended.

@@ -88,6 +88,7 @@ impl Diagnosis {
     fn request(&mut self, id: Id, event: &MessageEvent<'_>) {
         let [client, server] = event.ends();
         let challenge = event.field("challenge");
+        let challenge_age = self.challenge_age(event);
         let request = Request {
             client,
             server,
@@ -96,6 +97,7 @@ impl Diagnosis {
             frame: event.frame(),
             time: event.time(),
             challenge: challenge.and_then(described::signed),
+            challenge_age,
             length: event.length() as usize,
             is_query: asks_for_data(id, event.message().purpose),
             is_cut: event.payload().lost,

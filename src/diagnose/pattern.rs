@@ -1,5 +1,6 @@
 //! What the unanswered exchanges with a server have in common.
 
+mod ages;
 mod divided;
 mod of_one;
 mod paces;
@@ -15,6 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Map, Time, causes};
 
+use self::ages::Ages;
 use self::divided::{Candidate, Divided};
 use self::paces::Paces;
 use self::periods::Periods;
@@ -25,7 +27,7 @@ use super::fact::{ENOUGH, Failure, NO_ACCIDENT, are_over, is_too_much};
 use super::find_or_add::find_or_add;
 use super::kind_words::requests;
 use crate::session::ExchangeCounts;
-use crate::text::{counted, grouped};
+use crate::text::{brief_span, counted, grouped};
 
 /// Maximum number of kinds of requests.
 const KINDS: usize = 16;
@@ -81,6 +83,7 @@ struct Kind {
     protocol: Id,
     name: &'static str,
     share: Share,
+    ages: Ages,
     /// Who asks, if only one client does.
     client: Option<IpAddr>,
 }
@@ -91,6 +94,8 @@ struct OfClient {
     share: Share,
     /// Those of each kind, at its place; of an unknown one at the last place.
     kinds: Vec<ExchangeCounts>,
+    /// The age of the oldest challenge of an unanswered one, in nanoseconds.
+    oldest: i64,
 }
 
 /// The exchanges with one server.
@@ -119,6 +124,7 @@ impl Pattern {
     pub(super) fn add(&mut self, exchange: &Exchange) {
         let (is_answered, time) = (exchange.is_answered, exchange.request.time);
         self.all.add_one(is_answered);
+        let age = exchange.request.challenge_age.unwrap_or(0);
         let id = exchange.request.protocol;
         if is_answered && !exchange.is_odd && !self.responds_in.contains(&id) {
             self.responds_in.push(id);
@@ -127,17 +133,26 @@ impl Pattern {
         let kind = exchange.kind().and_then(|kind| {
             let protocol = exchange.request.protocol;
             let is_it = |it: &Kind| (it.protocol, it.name) == (protocol, kind);
-            let (share, by) = (Share::default(), Some(client));
-            let new = || Kind { protocol, name: kind, share, client: by };
+            let new = || Kind {
+                protocol,
+                name: kind,
+                share: Share::default(),
+                ages: Ages::default(),
+                client: Some(client),
+            };
             let known = find_or_add(&mut self.kinds, KINDS, is_it, new)?;
             known.client = known.client.filter(|known| *known == client);
             known.share.add(time, is_answered);
+            known.ages.add(age, time, is_answered);
             self.kinds.iter().position(is_it)
         });
         if self.clients.len() < CLIENTS || self.clients.contains_key(&client) {
             let client = self.clients.entry(client).or_default();
             client.share.add(time, is_answered);
             item_at(&mut client.kinds, kind.unwrap_or(KINDS - 1)).add_one(is_answered);
+            if !is_answered {
+                client.oldest = client.oldest.max(age);
+            }
         }
         let appendix = exchange.request.appendix();
         self.appended[usize::from(appendix.is_some())].add_one(is_answered);
@@ -198,6 +213,19 @@ impl Pattern {
             None => found.failure.cause != &causes::answers::SOMETIMES_UNANSWERED,
         };
         is_other.then_some(found.failure)
+    }
+
+    /// Why a client's requests are unanswered, if their challenges are too old: it keeps one for longer than the server.
+    pub(super) fn has_expired(&self, client: IpAddr) -> Option<Failure> {
+        let missing = |kind: &&Kind| kind.share.counts.missing();
+        let kind = self.kinds.iter().max_by_key(missing)?;
+        let is_this = is_nearly_all(missing(&kind), self.all.missing());
+        let (limit, divided) = kind.ages.limit().filter(|_| is_this)?;
+        self.clients.get(&client).filter(|it| it.oldest >= limit)?;
+        let [old, others] = divided.in_words();
+        let age = brief_span(limit.unsigned_abs());
+        let values: [(_, &dyn Display); 3] = [("age", &age), ("old", &old), ("others", &others)];
+        Some(Failure::with(&causes::clients::CHALLENGE_EXPIRED, self.frame(), &values))
     }
 
     /// Whether all that a client misses is of kinds that nobody gets, though others ask for them, too.

@@ -64,9 +64,14 @@ impl Diagnosis {
 
     /// Whether a request has the challenge that the server gave another port of the client's host.
     fn returns_challenge(&mut self, event: &MessageEvent<'_>) -> bool {
+        self.challenge_age(event).is_some()
+    }
+
+    /// How many nanoseconds before a request the server gave the client's host the challenge in it, if that was the latest.
+    pub(super) fn challenge_age(&mut self, event: &MessageEvent<'_>) -> Option<i64> {
         let [from, to] = event.ends();
-        let given = self.given.get_mut(&(from.ip(), to), self.remembered).copied();
-        given.is_some() && number_of(event) == given
+        let (given, since) = self.given.get_mut(&(from.ip(), to), self.remembered).copied()?;
+        (number_of(event)? == given).then(|| event.time().since(since))
     }
 
     /// A server's response to a client.
@@ -98,7 +103,7 @@ impl Diagnosis {
             };
             self.challenged.insert([to, from], of, self.remembered);
             if let Some(number) = number_of(event) {
-                self.given.insert((to.ip(), from), number, self.remembered);
+                self.given.insert((to.ip(), from), (number, payload.time), self.remembered);
             }
             shown.push(Item::Challenges);
         }

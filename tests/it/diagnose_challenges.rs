@@ -473,3 +473,49 @@ fn a_loop_in_one_exchange_is_a_loop() {
     assert_eq!(looping(9), ["no", "challenge_loop"]);
     assert_eq!(looping(2), ["unknown", "capture_too_short"], "a few rounds are none");
 }
+
+/// A client of GameSpy 4 asks every ten seconds, and for a new challenge each minute only; others ask for one each time.
+/// `is_answered`: which of its six requests of a minute.
+fn with_old_challenges(is_answered: impl Fn(u32, u32) -> bool) -> Value {
+    let info = |end: &str, at: &str, challenge: u32, is_answered: bool| {
+        let asked = format!("{at}1 {end} > s  FEFD 00 00000007 {challenge:08x}\n");
+        let answer = format!(
+            "{at}5 s > {end}  00 00000007 'A' 00 'SMP' 00 'world' 00 '1' 00 '20' 00 DD63 '10.0.0.2' 00\n"
+        );
+        if is_answered { asked + &answer } else { asked }
+    };
+    let challenged = |end: &str, at: &str, challenge: u32| {
+        format!(
+            "{at}0 {end} > s  FEFD 09 00000007\n{at}05 s > {end}  09 00000007 '{challenge}' 00\n"
+        )
+    };
+    let script: String = (0..36)
+        .map(|nth: u32| {
+            let (minute, at) = (nth / 6, nth * 10);
+            let own = 1_000_000 + minute;
+            let begun = match nth % 6 {
+                0 => challenged("c", &format!("{at}.0"), own),
+                _ => String::new(),
+            };
+            let own = info("c", &format!("{at}.1"), own, is_answered(nth, nth % 6));
+            let other = challenged("d", &format!("{at}.5"), nth + 5_000);
+            begun + &own + &other + &info("d", &format!("{at}.6"), nth + 5_000, true)
+        })
+        .collect();
+    diagnosis::diagnosed_at(&format!("{script}end 400"), 25565)
+}
+
+#[test]
+fn challenges_that_the_server_has_forgotten_are_named() {
+    let report = with_old_challenges(|_, nth| nth < 3);
+    let client = diagnosis::item(&report, "clients", "ask.challenge");
+    assert_eq!(client, "no challenge_expired", "{report:#}");
+    let text = "of requests with a challenge that is 26.9s old, or older, 18 of 18 stay unanswered; of others, 0 of ";
+    assert!(report["clients"][0].to_string().contains(text), "{report:#}");
+    assert_eq!(report["servers"][0]["verdict"], "ok", "{report:#}");
+    // The server accepts each for as long as it likes, and pauses for a while, or answers now and then.
+    for is_answered in [|_, _| true, |nth, _| !(10..22).contains(&nth), |nth, _| nth % 5 > 1] {
+        let report = with_old_challenges(is_answered);
+        assert!(!report.to_string().contains("challenge_expired"), "{report:#}");
+    }
+}

@@ -13,6 +13,7 @@ fn exchange(client: u8, kind: &'static str, at: i64, is_answered: bool) -> Excha
         frame: at as u64 + 1,
         time: Time(at * SECOND),
         challenge: None,
+        challenge_age: None,
         length: 25,
         is_query: true,
         is_cut: false,

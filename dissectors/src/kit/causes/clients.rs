@@ -69,6 +69,16 @@ cause! {
 }
 
 cause! {
+    /// A client returns a challenge for longer than the server accepts it.
+    pub CHALLENGE_EXPIRED "challenge_expired" {
+        no: [ReturnsChallenge],
+        says: "it returns challenges that are too old",
+        details: "of requests with a challenge that is {age} old, or older, {old} stay unanswered; of others, {others}",
+        advice: "Ask for a new challenge before each request: the server forgets old ones.",
+    }
+}
+
+cause! {
     /// A client returns another challenge than it got.
     pub CHALLENGE_WRONG "challenge_wrong" {
         no: [WellFormed],

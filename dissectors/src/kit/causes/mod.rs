@@ -74,6 +74,7 @@ pub const ALL: &[&Cause] = &[
     &clients::CHALLENGE_NOT_RETURNED,
     &clients::CHALLENGE_ASTRAY,
     &clients::CHALLENGE_OTHER_PORT,
+    &clients::CHALLENGE_EXPIRED,
     &clients::REQUEST_MALFORMED,
     &clients::LIST_BEFORE_VALIDATE,
     &clients::CHALLENGE_AS_TEXT,
