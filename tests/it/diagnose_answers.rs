@@ -237,3 +237,20 @@ fn parts_from_another_port_are_an_answer_also_if_one_is_lost() {
     let report = of("27015", "");
     assert_eq!(item(&report, "servers", "seen.whole"), "no split_part_missing", "{report:#}");
 }
+
+/// A client whose requests begin with a doubled header is not answered, and another one is.
+#[test]
+fn a_request_with_a_doubled_header_is_the_clients_fault() {
+    let of = |header: &str| {
+        of_rounds(27015, 20, 6, |_, at| {
+            format!(
+                "{at}.0 c > s  {header} {INFO}\n{at}.5 d > s  {INFO}\n{at}.53 s > d  {ANSWER}\n"
+            )
+        })
+    };
+    let report = of("FFFFFFFF");
+    assert_eq!(item(&report, "clients", "ask.wellformed"), "no request_malformed", "{report:#}");
+    assert_eq!(report["servers"][0]["verdict"], "ok", "{report:#}");
+    let report = of("");
+    assert!(!report.to_string().contains("request_malformed"), "{report:#}");
+}

@@ -43,6 +43,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'I' | b'm' | b'D' | b'E', ..] => Claim::Weak,
         [b'j', ..] if message == PING_RESPONSE => Claim::Sure,
         [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
+        // Some clients write the header twice.
+        [0xFF, 0xFF, 0xFF, 0xFF, ref rest @ ..] if rest.starts_with(INFO_REQUEST) => Claim::Sure,
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
         _ => weak(hint.to_port && words::command_of_client(message).is_some()),
     }

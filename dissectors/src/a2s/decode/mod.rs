@@ -314,7 +314,13 @@ fn info_request<S: Sink>(
             return Ok(());
         }
     }
-    rules::info_request(*right, r.since(start), r.sink);
+    let is_doubled = start > SINGLE.len() + 1;
+    if *right && is_doubled {
+        rules::info_header_doubled(Span::new(SINGLE.len(), 2 * SINGLE.len()), r.sink);
+        *right = false;
+    } else {
+        rules::info_request(*right, r.since(start), r.sink);
+    }
     if r.rest() == 4 || r.rest() > 4 && !is_zero(r.peek()) {
         summary.challenge = Some(r.i32_le(&f::CHALLENGE)?);
     }

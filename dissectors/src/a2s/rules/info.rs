@@ -18,6 +18,11 @@ pub(in crate::a2s) fn info_request<S: Sink>(ok: bool, at: Span, sink: &mut S) {
     });
 }
 
+/// The text is right, but FF FF FF FF comes twice before it.
+pub(in crate::a2s) fn info_header_doubled<S: Sink>(at: Span, sink: &mut S) {
+    sink.checked(&A2S010, false, at, || "FF FF FF FF comes twice before T".to_owned());
+}
+
 /// The text is right, but fewer than four bytes of a challenge follow it.
 pub(in crate::a2s) fn info_challenge_cut<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&A2S010, false, at, || format!("the challenge has {} of 4 bytes", at.len()));

@@ -270,6 +270,12 @@ fn a_proxy_counts_no_bots() {
 fn a_header_may_occur_twice() {
     let heard = players("FFFFFFFF FFFFFFFF 44 01 00 'a' 00 00000000 f32:1");
     assert_eq!((heard.name, heard.codes()), ("player_response", vec!["(A2S001)".into()]));
+    // A server compares a request byte by byte.
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF FFFFFFFF 54 'Source Engine Query' 00")).end(9.0);
+    let heard = lab.sink.heard.pop().unwrap();
+    assert_eq!(heard.name, "info_request");
+    assert_eq!(heard.codes(), ["(A2S001)", "A2S010"]);
 }
 
 #[test]
