@@ -257,7 +257,8 @@ impl Pattern {
 
     /// Whether some are unanswered, and all are answered since, to each client that misses some.
     pub(super) fn is_over(&self) -> bool {
-        let is_answered = |client: &OfClient| client.missing == 0 || client.share.end.count == 0;
+        let is_answered =
+            |client: &OfClient| client.share.counts.missing() == 0 || client.share.end.count == 0;
         are_over(self.all.missing(), self.all.asked, self.periods.answered_since())
             && self.clients.values().all(is_answered)
     }
