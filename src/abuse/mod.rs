@@ -415,7 +415,7 @@ impl Abuse {
         let proof = asking.exchange.asks(outline, &packet, event.headers.hash, is_doubtful);
         let is_cut = &mut self.omitted.servers;
         let Some(server) = entry(&mut self.servers, Socket(to), self.most, is_cut) else { return };
-        self.loads.asks(group(to), label, &event.payload());
+        self.loads.asks(group(to), outline.asks_for(), &event.payload());
         packet.is_costly = outline.is_costly;
         server.gets((Some(id), label), to, event.bytes, &mut packet, &mut self.room);
         let server = &mut server.current;

@@ -276,7 +276,7 @@ impl RecentExchange {
             _ => None,
         };
         (self.asked, self.port) = (asked, packet.port);
-        (self.what, self.length) = (outline.message.label, packet.length.into());
+        (self.what, self.length) = (outline.asks_for(), packet.length.into());
         (self.response, self.is_other) = (ResponseState::No, false);
         self.open = self.open.saturating_add(1).min(MOST_OPEN);
         proof

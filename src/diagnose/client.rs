@@ -50,8 +50,9 @@ pub(super) struct Client {
     wrong_answer: Option<Failure>,
     /// Exchanges by key in which it got a challenge: those in which it returned it, and the others.
     kinds: Vec<(&'static str, u64, u64)>,
-    /// The latest challenges.
+    /// The latest challenges, and how many requests it has sent.
     given: Vec<GivenChallenge>,
+    asked: u64,
     /// The number of its session in the latest request for a challenge, by server and port.
     session: Option<([SocketAddr; 2], String)>,
     /// What may be wrong with its requests, if these are not answered.
@@ -93,6 +94,8 @@ struct GivenChallenge {
     number: String,
     /// The key of the exchange of the request that the server answered with it.
     kind: Option<&'static str>,
+    /// How many requests the client had sent: several challenges may answer one.
+    asked: u64,
 }
 
 /// Why a request is wrong.
@@ -123,6 +126,7 @@ impl Client {
             let is_cut = payload.lost && challenge.is_none();
             self.cut.sent((to, key), event.length() as usize, is_cut);
         }
+        self.asked += 1;
         let changed = self.changed_session(event);
         match self.wrong_challenge(event, challenge, key) {
             Some(why) => {
@@ -240,12 +244,16 @@ impl Client {
         }
         let given = self.given.iter().rev().filter(|given| given.server == to);
         let (mut of_port, mut of_other, mut returned) = (None, None, None);
-        for GivenChallenge { port, number, kind, .. } in given {
+        for GivenChallenge { port, number, kind, asked, .. } in given {
             if number == challenge {
                 returned = returned.or(*kind);
             }
             if *port == from.port() {
-                of_port = of_port.or(Some(number));
+                let (latest, latest_asked) = *of_port.get_or_insert((number, *asked));
+                // Of several that answer one request, it may return any.
+                if latest_asked == *asked && latest != number && number == challenge {
+                    of_port = Some((number, *asked));
+                }
             } else if number == challenge {
                 of_other = of_other.or(Some(*port));
             }
@@ -257,6 +265,7 @@ impl Client {
         {
             *times += 1;
         }
+        let of_port = of_port.map(|(number, _)| number);
         if of_port.is_some_and(|number| number == challenge) {
             if challenge == "0" {
                 self.doubt(to, Item::WellFormed, zero_sent(frame, challenge));
@@ -332,7 +341,8 @@ impl Client {
             return;
         };
         let (server, port) = (payload.from, payload.to.port());
-        let given = GivenChallenge { server, port, number: challenge.to_string(), kind };
+        let (number, asked) = (challenge.to_string(), self.asked);
+        let given = GivenChallenge { server, port, number, kind, asked };
         keep_latest(&mut self.given, CHALLENGES, given);
     }
 

@@ -38,6 +38,9 @@ pub(super) struct Translations {
     servers: BTreeSet<(SocketAddr, SocketAddr)>,
     /// Responses of servers behind NAT to requests that came through it.
     answers: BTreeMap<SocketAddr, u64>,
+    /// Those to clients in the network of the server, which get them from its inner address: how many, and the first
+    /// packet.
+    direct: BTreeMap<(SocketAddr, IpAddr), (u64, u64)>,
     /// Pairs of addresses that may be of one host.
     hosts: RecentMap<[IpAddr; 2], Shown>,
     /// Flows that are copies of others.
@@ -172,11 +175,33 @@ impl Translations {
 
     /// A message of a flow that is a copy of another one.
     fn copied(&mut self, event: &MessageEvent<'_>) {
-        let [from, _] = event.ends();
+        let [from, to] = event.ends();
         let is_response = event.message().purpose == Purpose::Response;
         if is_response && (self.answers.len() < SERVERS || self.answers.contains_key(&from)) {
             *self.answers.entry(from).or_default() += 1;
         }
+        let direct = (from, to.ip());
+        if is_response
+            && is_private(from.ip())
+            && is_private(to.ip())
+            && (self.direct.len() < SERVERS || self.direct.contains_key(&direct))
+        {
+            self.direct.entry(direct).or_insert((0, event.frame())).0 += 1;
+        }
+    }
+
+    /// The responses from inside to clients in the same network that asked a server outside: from where, to whom, how many,
+    /// and the first packet.
+    fn direct(&self) -> Vec<(SocketAddr, SocketAddr, IpAddr, (u64, u64))> {
+        let outside = |inside: SocketAddr| {
+            let of = move |(it, _): &&(SocketAddr, SocketAddr)| *it == inside;
+            self.servers.iter().filter(of).map(|(_, outside)| *outside)
+        };
+        let direct = self.direct.iter();
+        let all = direct.flat_map(|(&(inside, client), &sent)| {
+            outside(inside).map(move |outside| (outside, inside, client, sent))
+        });
+        all.collect()
     }
 
     /// The address of a server's host behind NAT from which requests were answered, and how many.
@@ -280,6 +305,19 @@ impl Diagnosis {
             bytes: (event.length(), FixedState::with_seed(0).hash_one(compared)),
         };
         self.translations.see(message, begins, self.remembered)
+    }
+
+    /// Clients in the network of a server that ask its public address: where no router translates the responses, these come
+    /// from the inner one.
+    pub(super) fn answered_from_inside(&mut self) {
+        for (outside, inside, client, (count, frame)) in self.translations.direct() {
+            let asked = self.servers.get_mut(&outside).into_iter();
+            let in_vain = asked.filter(|server| server.pattern.of_client(client).answered == 0);
+            in_vain.for_each(|server| {
+                server.responds_from(outside, inside, frame);
+                server.responses_elsewhere += count - 1;
+            });
+        }
     }
 
     /// Joins the addresses of servers before and behind NAT.

@@ -29,6 +29,7 @@ impl Diagnosis {
         self.unread_datagram();
         self.end_exchanges(read.end());
         self.across_flows(read);
+        self.answered_from_inside();
         self.one_place_each();
         self.seek_losses(read);
         let (attacks, omitted) = self.attacks(read);

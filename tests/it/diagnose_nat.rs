@@ -225,3 +225,35 @@ fn a_container_is_heard_behind_its_host() {
     assert_eq!(item, "unknown capture_one_sided");
     assert!(text.contains("12 responses left 172.17.0.2:27015"), "{text}");
 }
+
+/// A router records both interfaces, and does not translate what stays in its network: players there ask the public
+/// address, and get responses from the inner one.
+#[test]
+fn players_in_the_network_of_the_server_are_answered_from_its_inner_address() {
+    let [outside, inside] = ["203.0.113.7:27015", "192.168.1.10:27015"];
+    for others in [false, true] {
+        let mut both = Both::new(true);
+        for nth in 0..ROUNDS {
+            let (near, far) = (
+                format!("192.168.1.33:{}", 50_000 + nth),
+                format!("198.51.100.9:{}", 50_000 + nth),
+            );
+            let at = nth * 8000;
+            both.send(at, [[&near, outside], [&near, inside]], INFO);
+            let answer = Datagram::new(inside, &near, ANSWER);
+            both.capture.push(START.after((at + 20) * 1_000_000), &answer.packet());
+            if others {
+                both.send(at + 4000, [[&far, outside], [&far, inside]], INFO);
+                both.send(at + 4020, [[inside, &far], [outside, &far]], ANSWER);
+            }
+        }
+        let report = both.report(&[]);
+        let servers = report["servers"].as_array().unwrap();
+        assert_eq!(servers.len(), 1, "{report:#}");
+        let from_asked = diagnosis::verdict_of(&servers[0], "seen.from_asked");
+        assert_eq!(from_asked, ["unknown", "nat_loopback"], "{report:#}");
+        let verdicts = report["clients"].as_array().unwrap().iter().map(|it| &it["verdict"]);
+        assert!(verdicts.clone().all(|verdict| verdict != "fault"), "{report:#}");
+        assert_eq!(servers[0]["verdict"], "ok", "{report:#}");
+    }
+}

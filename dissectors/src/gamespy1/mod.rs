@@ -56,6 +56,7 @@ use crate::kit::{
 
 use decode::MessageKind;
 use form::Form;
+use pending::QueryKind;
 
 /// The protocol.
 pub struct GameSpy1;
@@ -157,7 +158,9 @@ impl Protocol for GameSpy1 {
         let game_port = words.hostport.or_else(|| words.heartbeat.and_then(beats_for));
         let secure = words.secure.filter(|_| message.purpose == Purpose::Check);
         let text_challenge = secure.and_then(|secure| secure.value.try_into().ok());
-        Some(Outline { is_costly, game_port, text_challenge, ..Outline::of(message) })
+        let is_query = message.purpose == Purpose::Query;
+        let query = is_query.then(|| QueryKind::of(words.first)).flatten().map(QueryKind::name);
+        Some(Outline { query, is_costly, game_port, text_challenge, ..Outline::of(message) })
     }
 
     fn returns(challenge: TextChallenge, bytes: &[u8]) -> Option<bool> {

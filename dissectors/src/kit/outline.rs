@@ -10,6 +10,8 @@ pub type TextChallenge = [u8; 6];
 pub struct Outline {
     /// The message that it is, or whose first part it is.
     pub message: &'static Message,
+    /// What it asks for, if requests of its kind ask for different things.
+    pub query: Option<&'static str>,
     /// The challenge that it gives, or returns.
     pub challenge: Option<u32>,
     /// The challenge in text that it gives: what returns it depends on both, and is a code.
@@ -35,6 +37,7 @@ impl Outline {
     pub const fn of(message: &'static Message) -> Outline {
         Outline {
             message,
+            query: None,
             challenge: None,
             text_challenge: None,
             goes_on: false,
@@ -45,5 +48,10 @@ impl Outline {
             game_port: None,
             list: None,
         }
+    }
+
+    /// What it asks for: requests for the same have the same name.
+    pub fn asks_for(&self) -> &'static str {
+        self.query.unwrap_or(self.message.label)
     }
 }
