@@ -148,6 +148,9 @@ impl Diagnosis {
         if let Some((frame, what)) = server.wrong.take()
             && server.fact(Item::Answered).run == 0
         {
+            if server.fact(Item::Challenges).good > 0 && !server.fact(Item::Verified).is_known() {
+                server.fact_mut(Item::Verified).open(&causes::REQUEST_WRONG, frame, &*what);
+            }
             server.fact_mut(Item::Answered).open(&causes::REQUEST_WRONG, frame, what);
         }
         let asks_others = |client: &IpAddr| self.ask_several.contains(client);

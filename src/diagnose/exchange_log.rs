@@ -36,7 +36,7 @@ pub(super) struct Request {
     pub(super) is_query: bool,
     /// Not all of it was recorded.
     pub(super) is_cut: bool,
-    /// It is wrong, and needs no answer.
+    /// It is wrong, and needs no answer; of an exchange, what the server has not answered yet.
     pub(super) is_wrong: bool,
     /// It is right, and needs none either.
     pub(super) is_optional: bool,
@@ -223,6 +223,8 @@ impl Exchange {
     /// The client sends a request again.
     fn asked_again(&mut self, request: &Request) {
         self.is_returned |= self.is_continued_by(request);
+        let owes_more = self.latest != LatestMessage::Challenge && !self.request.is_wrong;
+        self.request.is_wrong = request.is_wrong && !owes_more;
         self.request.kind = request.kind;
         self.request.challenge_age = request.challenge_age;
         self.length = request.length;
@@ -391,22 +393,25 @@ impl ExchangeLog {
             return;
         }
         self.turned = Some(now);
-        self.end(|_| true, false);
+        self.end(|_, _| true, false);
         std::mem::swap(&mut self.young, &mut self.old);
     }
 
-    /// The capture ends: what still waits has no answer if the capture goes on for long enough after it.
-    /// `is_complete`: nothing comes after the capture.
+    /// The capture ends: what still waits has no answer if the capture goes on for long enough after it, or if none is
+    /// due. `is_complete`: nothing comes after the capture.
     pub(super) fn finish(&mut self, end: Time, within: i64, is_complete: bool) {
-        self.end(|latest| is_complete || end.since(latest) >= within, true);
+        let is_over = |exchange: &Exchange, latest| {
+            is_complete || exchange.request.is_wrong || end.since(latest) >= within
+        };
+        self.end(is_over, true);
     }
 
-    /// Ends the old exchanges, `and_young` ones, in the order of their requests, if the time of their latest message
-    /// allows that.
-    fn end(&mut self, may_end: impl Fn(Time) -> bool, and_young: bool) {
+    /// Ends the old exchanges, `and_young` ones, in the order of their requests, of which this is so, with the time of
+    /// their latest message.
+    fn end(&mut self, may_end: impl Fn(&Exchange, Time) -> bool, and_young: bool) {
         let mut ended = Vec::new();
         let mut end = |open: &mut Open| {
-            let open = open.extract_if(|_, (_, latest)| may_end(*latest));
+            let open = open.extract_if(|_, (exchange, latest)| may_end(exchange, *latest));
             ended.extend(open.map(|(_, (exchange, _))| *exchange));
         };
         end(&mut self.old);

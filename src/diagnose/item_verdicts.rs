@@ -212,10 +212,20 @@ impl ServerState<'_> {
         is_of_registration(item) && known.any(hears)
     }
 
-    /// How many of its exchanges need no answer. `odd`: so many others got something else.
+    /// How many of its exchanges got no answer because of their challenge, or need none. `odd`: so many others got
+    /// something else.
     fn excused(&self, odd: u64) -> String {
         let missing = self.server.exchanges.missing().saturating_sub(odd);
         let missing = missing.saturating_sub(self.server.pattern.all.missing());
+        let astray = match self.server.astray.min(missing) {
+            0 => String::new(),
+            astray => format!("; in {}, the challenge did not reach the client", grouped(astray)),
+        };
+        astray + &self.owed_nothing(missing.saturating_sub(self.server.astray))
+    }
+
+    /// How many of so many exchanges need no answer, because of the client.
+    fn owed_nothing(&self, missing: u64) -> String {
         match self.server.owed_nothing.min(missing) {
             0 => String::new(),
             excused if self.server.is_filtered() => format!("; {} owed none", are(excused)),

@@ -364,7 +364,8 @@ impl Diagnosis {
 impl Server {
     /// An exchange with it has ended. `may_return`: the client may have returned the challenge in a request that was cut.
     fn exchange(&mut self, exchange: &Exchange, may_return: bool) {
-        self.owed_nothing += u64::from(exchange.is_owed_nothing());
+        self.astray += u64::from(exchange.goes_astray());
+        self.owed_nothing += u64::from(exchange.is_owed_nothing() && !exchange.goes_astray());
         let frame = exchange.request.frame;
         if exchange.is_challenged_again && !exchange.is_answered {
             let kind = exchange.request.kind;

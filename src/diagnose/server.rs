@@ -70,6 +70,8 @@ pub(super) struct Server {
     pub(super) exchanges: ExchangeCounts,
     /// Those in which it owes its client nothing, because of the client.
     pub(super) owed_nothing: u64,
+    /// Those in which its challenge did not reach the client.
+    pub(super) astray: u64,
     /// Those that it owed an answer, and what the unanswered ones have in common.
     pub(super) pattern: Pattern,
     pub(super) unanswered: Option<PatternFailure>,

@@ -484,6 +484,45 @@ fn a_count_that_met_a_limit_says_so() {
     assert!(servers.iter().all(|(says, has)| says == has), "{servers:?}");
 }
 
+/// Who gets the challenge from elsewhere cannot return it, and the sum counts each exchange.
+#[test]
+fn a_challenge_from_elsewhere_is_no_fault_of_the_client() {
+    let round = |_: u32, at: u32| {
+        format!(
+            "{at}.0 c > s  FEFD 09 00000007\n{at}.02 s:49153 > c  09 00000007 '9513307' 00\n{}",
+            of_gamespy4("d", at + 3, "0091295B")
+        )
+    };
+    let report = of(&rounds(4, round), &Setting::udp(6500), &[]);
+    assert_eq!(item(&report, "servers", "seen.from_asked"), "no answers_from_other_port");
+    let answered = shown(&report, "servers", 0, "seen.answered")["text"].as_str().unwrap();
+    assert_eq!(answered, "4 of 8 requests; in 4, the challenge did not reach the client");
+}
+
+/// An exchange of GameSpy 4 that returns this challenge for 0091295B.
+fn of_gamespy4(client: &str, at: u32, returned: &str) -> String {
+    let answer =
+        "00 00000007 'splitnum' 00 80 00 'hostname' 00 'A' 00 'numplayers' 00 '0' 00 00 00";
+    let answered = format!("{at}.05 s > {client}  {answer}\n");
+    let answered = if returned == "0091295B" { answered } else { String::new() };
+    format!(
+        "{at}.0 {client} > s  FEFD 09 00000007\n{at}.02 s > {client}  09 00000007 '9513307' 00\n\
+         {at}.03 {client} > s  FEFD 00 00000007 {returned} FFFFFF01\n{answered}"
+    )
+}
+
+/// Also of the last one, whose answer would not be due yet.
+#[test]
+fn each_wrong_challenge_is_owed_nothing() {
+    let both = |at| of_gamespy4("c", at, "0091295C") + &of_gamespy4("d", at + 2, "0091295B");
+    let script: String = (0..4).map(|nth| both(nth * 20)).collect();
+    let report = of(&format!("{script}end 63"), &Setting::udp(6500), &[]);
+    let answered = shown(&report, "servers", 0, "seen.answered");
+    assert_eq!(answered["verdict"], "yes", "{report:#}");
+    let text = "4 of 8 requests; 4 are owed none, by a fault of the client";
+    assert_eq!(answered["text"], text, "{report:#}");
+}
+
 #[test]
 fn the_kind_that_is_never_answered_is_what_they_have_in_common() {
     let script = rounds(6, |_, at| {
