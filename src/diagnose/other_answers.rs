@@ -207,14 +207,16 @@ fn what_is(bytes: &[u8], text: Option<String>) -> Odd {
     if bytes.iter().all(|byte| *byte == 0) {
         return Odd::Zeros;
     }
-    // The byte before the text is the message's kind.
     let words = || readable(bytes.strip_prefix(&HEADER).map_or(bytes, after_kind));
     Odd::Text(text.unwrap_or_else(words))
 }
 
-/// Without the byte that is the kind of a message.
+/// Without the byte that is the kind of a message. In many games that is a word, with which the text begins.
 fn after_kind(bytes: &[u8]) -> &[u8] {
-    bytes.get(1..).unwrap_or_default()
+    match bytes {
+        [first, second, ..] if [first, second].iter().all(|it| it.is_ascii_lowercase()) => bytes,
+        _ => bytes.get(1..).unwrap_or_default(),
+    }
 }
 
 /// The readable part of a message.

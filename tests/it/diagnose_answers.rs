@@ -54,6 +54,24 @@ fn bytes_of_another_program_are_an_answer() {
     assert_eq!(item(&silent, "servers", "seen.answered"), "no queries_unanswered");
 }
 
+#[test]
+fn what_another_program_says_is_shown_whole() {
+    for (bytes, text) in [
+        ("FFFFFFFF 'disconnect'", "disconnect"),
+        ("FFFFFFFF 'infoResponse' 0A", "infoResponse"),
+        ("FFFFFFFF 39 'Bad password.'", "Bad password."),
+        ("'disconnect'", "disconnect"),
+    ] {
+        let report = of_rounds(7778, 20, 4, |_, at| {
+            format!("{at}.0 c > s  '\\\\status\\\\'\n{at}.03 s > c  {bytes}\n")
+        });
+        let items = report["servers"][0]["items"].as_array().unwrap();
+        let readable = items.iter().find(|it| it["item"] == "seen.readable").unwrap();
+        let said = readable["text"].as_str().unwrap();
+        assert!(said.ends_with(&format!("\"{text}\"")), "{bytes}: {said}");
+    }
+}
+
 /// Split packets with impossible headers form no response, and yet the server answers.
 #[test]
 fn split_packets_that_form_no_response_are_an_answer_that_cannot_be_read() {
