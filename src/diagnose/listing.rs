@@ -43,7 +43,9 @@ impl Diagnosis {
         }
         let masters: Vec<_> = all.iter().filter_map(|it| it.master).map(|it| it.ip()).collect();
         let span = read.span.map_or(0, |[begin, end]| end.since(begin));
-        self.joins(server, &mut all, position);
+        let may_show_joins =
+            position != CapturePosition::Client && self.is_heard(address.ip(), read);
+        self.joins(server, &mut all, may_show_joins);
         for registration in &mut all {
             if self.is_lossy(read) {
                 proves_nothing(registration);
@@ -67,14 +69,14 @@ impl Diagnosis {
         server.registrations = all;
     }
 
-    /// Whether a server never joins, or only for its own network.
-    fn joins(&self, server: &Server, all: &mut [Registration], position: CapturePosition) {
+    /// Whether a server never joins, or only for its own network. `may_show_joins`: what it sends to masters passes the
+    /// recorder, as far as is known.
+    fn joins(&self, server: &Server, all: &mut [Registration], may_show_joins: bool) {
         let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
         let never_joins = own.is_some()
             && !self.of_probe
             && self.complete
-            // What it sends to masters does not pass a client.
-            && position != CapturePosition::Client
+            && may_show_joins
             && all.iter().all(|registration| registration.joins.is_none());
         let lan_only =
             server.lan_only.zip(server.registers.and_then(|id| id.info().diagnosis.lan_only));

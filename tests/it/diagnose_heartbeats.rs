@@ -164,3 +164,17 @@ end 30";
     let probed = item(&report, "servers", "reg.probe_back");
     assert_eq!(probed, "no icmp_port_unreachable", "{report:#}");
 }
+
+/// Where nothing of its host is in the capture, its heartbeats are not, either.
+#[test]
+fn a_host_that_is_not_heard_may_join_elsewhere() {
+    let asked = |nth: u32| format!("{}.0 c > s:7778  '\\\\info\\\\'\n", nth * 10);
+    let script: String = (0..4).map(asked).collect();
+    let of = |heard: &str| {
+        let script = format!("{script}{heard}end 60");
+        diagnosed(&script, &Setting::udp(7778), &["--complete"]).1
+    };
+    let first = |report: &Value| report["servers"][0]["cause"].clone();
+    assert_eq!(first(&of("")), "queries_unanswered");
+    assert_eq!(first(&of("45.0 s:40000 > n:53  00\n")), "never_joined");
+}
