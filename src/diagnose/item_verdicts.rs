@@ -154,7 +154,8 @@ impl ServerState<'_> {
                 let is_silent = is_about_silence && cause == open.cause && item == Item::Answered;
                 let more = match is_silent {
                     _ if cause == &causes::masters::MASTER_SILENT => {
-                        "; nothing comes from this master, and others answer the server's host"
+                        "; nothing of this master is in the capture, though packets of others to the \
+                         server's host are"
                             .into()
                     }
                     _ if cause == &causes::CAPTURE_ONE_SIDED && self.server.orphans == 0 => {

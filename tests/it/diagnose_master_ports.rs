@@ -88,7 +88,7 @@ fn a_master_of_which_nothing_comes_is_silent_as_far_as_is_known() {
     let named = |nth: u32| format!("{}.5 d:53 > s:40000  00\n", nth * 300);
     let report = of(4, &named);
     assert_eq!(challenged(&report), "unknown master_silent", "{report:#}");
-    let text = "none of 4 requests was answered; nothing comes from this master, and others answer the server's host";
+    let text = "none of 4 requests was answered; nothing of this master is in the capture, though packets of others to the server's host are";
     assert_eq!(said_of(&report, "reg.challenged"), text);
     // Nobody does.
     assert_eq!(challenged(&of(4, &|_| String::new())), "unknown capture_one_sided");
