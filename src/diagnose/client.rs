@@ -75,6 +75,9 @@ struct ServerExchanges {
     share: ExchangeCounts,
     /// Those that are answered with something else than a response.
     odd: u64,
+    /// The latest request, and the latest one to which a response came.
+    asked_at: u64,
+    answered_at: u64,
 }
 
 /// What may be wrong with the requests to a server.
@@ -379,13 +382,19 @@ impl Client {
             self.items.good(Item::GetsAnswers, exchange.request.frame);
         }
         let protocol = exchange.request.protocol;
-        let new = || ServerExchanges { server, protocol, share: ExchangeCounts::default(), odd: 0 };
+        let share = ExchangeCounts::default();
+        let new =
+            || ServerExchanges { server, protocol, share, odd: 0, asked_at: 0, answered_at: 0 };
         let is_it = |it: &ServerExchanges| (it.server, it.protocol) == (server, protocol);
         if let Some(of) = find_or_add(&mut self.servers, SERVERS, is_it, new)
             && !exchange.is_owed_nothing()
         {
             of.share.add_one(exchange.is_answered);
             of.odd += u64::from(exchange.is_odd);
+            of.asked_at = of.asked_at.max(frame);
+            if exchange.is_answered && !exchange.is_odd {
+                of.answered_at = of.answered_at.max(frame);
+            }
         }
         if !exchange.is_challenged() {
             return false;
@@ -532,38 +541,49 @@ impl Client {
         if let Some(frame) = self.astray.filter(|_| !challenge.is_known()) {
             challenge.open_by(Failure::with(&causes::clients::CHALLENGE_ASTRAY, frame, &[]));
         }
-        for ServerExchanges { server, protocol: id, share, odd } in
-            std::mem::take(&mut self.servers)
-        {
-            let Some(pattern) = patterns(&server) else { continue };
+        let servers = std::mem::take(&mut self.servers);
+        for of @ ServerExchanges { server, protocol: id, share, .. } in &servers {
+            let Some(pattern) = patterns(server) else { continue };
             let answers = pattern.responds_in();
-            let frame = 0;
             match answers.first() {
-                Some(other) if share.answered == odd && !answers.contains(&id) => {
-                    let values: [(_, &dyn Display); 3] = [
-                        ("server", &server),
-                        ("asked", &id.info().title),
-                        ("answers", &other.info().title),
-                    ];
-                    let cause = &causes::clients::WRONG_PROTOCOL;
-                    self.faults.add(server, u64::MAX);
-                    self.faults.asks_in_vain(server, share.asked);
-                    self.items
-                        .fact(Item::RightProtocol)
-                        .fails(Failure::with(cause, frame, &values));
+                Some(other) if share.answered == of.odd && !answers.contains(id) => {
+                    let is_right = |it: &&ServerExchanges| {
+                        it.server == *server && answers.contains(&it.protocol)
+                    };
+                    let found = servers.iter().filter(is_right).map(|it| it.answered_at).max();
+                    self.asks_in_another_protocol(of, *other, found.unwrap_or(0));
                 }
-                Some(_) if share.answered > 0 => self.items.good(Item::RightProtocol, frame),
+                Some(_) if share.answered > 0 => self.items.good(Item::RightProtocol, 0),
                 _ => {}
             }
             if let Some(why) = pattern.has_expired(own).filter(|_| !is_lossy) {
-                self.faults.add(server, pattern.of_client(own).missing());
+                self.faults.add(*server, pattern.of_client(own).missing());
                 self.items.fact(Item::ReturnsChallenge).fails_by(vec![why]);
             }
-            let is_judged = answers.contains(&id) && !is_lossy && !explains(&server);
+            let is_judged = answers.contains(id) && !is_lossy && !explains(server);
             if is_judged {
-                self.gets_answers(own, (server, share), pattern);
+                self.gets_answers(own, (*server, *share), pattern);
             }
         }
+    }
+
+    /// It asks a server in another protocol than the server answers in. `found`: its latest request that the server
+    /// answers in its own; where that is the last one, it has found out.
+    fn asks_in_another_protocol(&mut self, of: &ServerExchanges, other: Id, found: u64) {
+        let ServerExchanges { server, protocol, share, asked_at, .. } = of;
+        self.faults.add(*server, u64::MAX);
+        self.faults.asks_in_vain(*server, share.asked);
+        if found > *asked_at {
+            self.is_mended = true;
+            return;
+        }
+        let values: [(_, &dyn Display); 3] = [
+            ("server", server),
+            ("asked", &protocol.info().title),
+            ("answers", &other.info().title),
+        ];
+        let cause = &causes::clients::WRONG_PROTOCOL;
+        self.items.fact(Item::RightProtocol).fails(Failure::with(cause, 0, &values));
     }
 
     /// Whether a server answers it as it does others.

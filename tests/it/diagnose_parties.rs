@@ -447,6 +447,29 @@ fn a_client_that_gets_responses_in_another_protocol_asks_in_the_wrong_one() {
     }
 }
 
+/// A program that tries one protocol after the other finds the right one.
+#[test]
+fn a_client_that_is_answered_in_the_right_protocol_has_found_it() {
+    let status =
+        r"'\\gamename\\ut\\hostname\\My server\\numplayers\\0\\maxplayers\\8\\final\\\\queryid\\";
+    let of_rounds =
+        |round: &dyn Fn(u32, u32) -> String| of(&rounds(5, round), &Setting::udp(7778), &[]);
+    let right = |nth: u32, at: u32| {
+        format!("{at}.5 c:40000 > s  '\\\\status\\\\'\n{at}.52 s > c:40000  {status}{nth}.1'\n")
+    };
+    let tries = of_rounds(&|nth, at| format!("{at}.0 c > s  {INFO}\n{}", right(nth, at)));
+    assert_eq!(item(&tries, "clients", "ask.protocol"), "yes", "{tries:#}");
+    assert_eq!(item(&tries, "servers", "seen.answered"), "yes", "{tries:#}");
+    assert_eq!(tries["clients"][0]["verdict"], "ok", "{tries:#}");
+    // Not so one that leaves the right one for another.
+    let leaves = of_rounds(&|nth, at| {
+        if nth < 2 { right(nth, at) } else { format!("{at}.0 c > s  {INFO}\n") }
+    });
+    assert_eq!(item(&leaves, "clients", "ask.protocol"), "no wrong_protocol", "{leaves:#}");
+    let text = shown(&leaves, "clients", 0, "ask.protocol")["text"].as_str().unwrap();
+    assert!(text.contains("which answers in GameSpy"), "{text}");
+}
+
 #[test]
 fn what_a_server_owes_nothing_for_is_no_fault_of_anybody_else() {
     let answered = |report: &Value| shown(report, "servers", 0, "seen.answered")["text"].clone();
@@ -470,18 +493,6 @@ fn what_a_server_owes_nothing_for_is_no_fault_of_anybody_else() {
     });
     let excused = "4 of 8 requests; 4 are owed none: their challenges were not returned";
     assert_eq!(answered(&diagnosed(&left)), excused);
-}
-
-#[test]
-fn a_count_that_met_a_limit_says_so() {
-    let (_, report) = diagnosis::report_of("samples/abuse-query-flood.pcap", &[]);
-    let of = |server: usize| {
-        let asked = shown(&report, "servers", server, "seen.asked");
-        (asked["text"].as_str().unwrap().starts_with("at least"), asked["at_least"] == true)
-    };
-    let servers = Vec::from_iter((0..report["servers"].as_array().unwrap().len()).map(of));
-    assert!(servers.contains(&(true, true)), "{servers:?}");
-    assert!(servers.iter().all(|(says, has)| says == has), "{servers:?}");
 }
 
 /// Who gets the challenge from elsewhere cannot return it, and the sum counts each exchange.
@@ -521,6 +532,18 @@ fn each_wrong_challenge_is_owed_nothing() {
     assert_eq!(answered["verdict"], "yes", "{report:#}");
     let text = "4 of 8 requests; 4 are owed none, by a fault of the client";
     assert_eq!(answered["text"], text, "{report:#}");
+}
+
+#[test]
+fn a_count_that_met_a_limit_says_so() {
+    let (_, report) = diagnosis::report_of("samples/abuse-query-flood.pcap", &[]);
+    let of = |server: usize| {
+        let asked = shown(&report, "servers", server, "seen.asked");
+        (asked["text"].as_str().unwrap().starts_with("at least"), asked["at_least"] == true)
+    };
+    let servers = Vec::from_iter((0..report["servers"].as_array().unwrap().len()).map(of));
+    assert!(servers.contains(&(true, true)), "{servers:?}");
+    assert!(servers.iter().all(|(says, has)| says == has), "{servers:?}");
 }
 
 #[test]

@@ -112,7 +112,7 @@ cause! {
     pub WRONG_PROTOCOL "wrong_protocol" {
         no: [RightProtocol],
         says: "it asks in {asked} a server that answers in {answers}",
-        details: "it asks {server} in {asked}, which answers others in {answers}",
+        details: "it asks {server} in {asked}, which answers in {answers}",
         advice: "Choose the other protocol in the program that asks.",
     }
 }
