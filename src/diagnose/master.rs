@@ -4,13 +4,14 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, Masters, Purpose, Time, Transport, Verdict as Ruled, causes};
+use dissectors::kit::{Item, Purpose, Time, Transport, causes};
 
 use super::checklist::Checklist;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE};
 use super::find_or_add::keep_latest;
-use super::own_words::{redirected_to, text_after_headers, words};
-use super::signs::symptom;
+use super::own_words::words;
+use super::pattern::first_names;
+use super::refusal::{refusal, unreadable};
 use super::verdict::{ItemVerdict, Verdict};
 use super::{is_clients_fault, is_error};
 use crate::session::MessageEvent;
@@ -85,6 +86,12 @@ impl FailingClients {
         if self.0.len() < LISTS && !self.0.contains(&client) {
             self.0.push(client);
         }
+    }
+
+    /// These, and another one.
+    fn with(&self, client: IpAddr) -> Vec<IpAddr> {
+        let others = self.0.iter().copied().filter(|failing| *failing != client);
+        others.chain([client]).collect()
     }
 
     /// It is met for a client. Returns whether it is for every one now.
@@ -360,7 +367,8 @@ impl Master {
     fn accepts(&mut self, event: &MessageEvent<'_>) -> bool {
         let client = event.ends()[1].ip();
         let times = self.items.fact(Item::AcceptsClient).run + 1;
-        match refusal(event, self.protocol.info().masters, times) {
+        let clients = || first_names(self.refused.with(client).iter());
+        match refusal(event, self.protocol.info().masters, times, clients) {
             Some(why) => {
                 let is_banned = why.cause == &causes::masters::BANNED;
                 self.refused.fails(client);
@@ -471,11 +479,20 @@ impl Master {
         }
     }
 
-    /// No packet comes from it, or no longer.
+    /// Only attempts to connect to it are in the capture, and no packet of the port that they go to.
+    fn is_unreached(&self) -> bool {
+        self.unreached.count > 0 && self.silent.count == 0 && self.spoke == 0 && self.asked == 0
+    }
+
+    /// No packet comes from it, or no longer, or none from the port to which its clients connect.
     fn is_unheard(&mut self, around: &Surroundings) -> bool {
         let speaks = self.spoke > 0;
         let is_gone = self.unreached.count >= NO_ACCIDENT && self.silent.count == 0;
         let is_heard = if speaks { !is_gone } else { around.is_heard };
+        if is_heard && self.is_unreached() {
+            self.connects_in_vain(around);
+            return true;
+        }
         if is_heard {
             return false;
         }
@@ -494,6 +511,22 @@ impl Master {
             false => reached.open_by(why),
         }
         true
+    }
+
+    /// It is heard otherwise, and does not accept connections.
+    fn connects_in_vain(&mut self, around: &Surroundings) {
+        let Connections { count, frame } = self.unreached;
+        let connections = counted(count, "connection");
+        let values: [(_, &dyn Display); 2] =
+            [("connections", &connections), ("port", &self.address.port())];
+        let why = Failure::with(&causes::masters::TCP_UNANSWERED, frame, &values);
+        let reached = self.items.fact(Item::Reached);
+        let is_proven =
+            around.complete || count >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
+        match is_proven {
+            true => reached.fails(why),
+            false => reached.open_by(why),
+        }
     }
 
     /// It accepts connections, and does not greet as its protocol demands, or no longer.
@@ -551,45 +584,6 @@ impl Master {
             self.items.fact(Item::GivesList).fails_by(vec![why]);
         }
     }
-}
-
-/// Why a master does not accept the client to which it sends this list, or something else in its place, for the so
-/// many-th time.
-fn refusal(event: &MessageEvent<'_>, masters: Option<&Masters>, times: u64) -> Option<Failure> {
-    let frame = event.frame();
-    let value = |path: &str| event.field(path).and_then(described::number);
-    let in_words = |text: String| {
-        let values: [(_, &dyn Display); 2] = [("times", &counted(times, "time")), ("text", &text)];
-        Failure::with(&causes::answers::REFUSED_IN_WORDS, frame, &values)
-    };
-    let status = masters.and_then(|it| it.status).and_then(|(path, fine)| {
-        let status = value(path)?;
-        (status != fine).then_some(status)
-    });
-    let is_banned = masters
-        .and_then(|it| it.banned)
-        .is_some_and(|(path, bits, number)| value(path).map(|flags| flags & bits) == Some(number));
-    match status {
-        Some(status @ 300..400) => {
-            let address = redirected_to(event).unwrap_or_else(|| "no address".to_owned());
-            let values: [(_, &dyn Display); 2] = [("status", &status), ("address", &address)];
-            Some(Failure::with(&causes::masters::REDIRECTED, frame, &values))
-        }
-        Some(status) => Some(in_words(format!("status {status}"))),
-        None if is_banned => Some(Failure::with(&causes::masters::BANNED, frame, &[])),
-        None if described::is_no_list(event) => {
-            text_after_headers(event).map(|text| in_words(format!("\"{text}\"")))
-        }
-        None => None,
-    }
-}
-
-/// Why its client cannot read this list, if a rule says so.
-fn unreadable<'b>(event: &MessageEvent<'b>) -> Option<(&'static Cause, &'b str)> {
-    event.checked().findings.iter().filter(|it| it.verdict == Ruled::Fail).find_map(|it| {
-        let symptom = symptom(it.rule, &it.detail).filter(|it| it.item == Item::GivesList)?;
-        Some((symptom.cause, &*it.detail))
-    })
 }
 
 /// A list, or a page of one, comes after so many nanoseconds.

@@ -39,6 +39,7 @@ mod path;
 mod pattern;
 mod position;
 mod queries;
+mod refusal;
 mod registration;
 mod repeated_answers;
 mod responding;

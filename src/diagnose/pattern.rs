@@ -518,7 +518,7 @@ fn shown(by: &str, one: &impl Display) -> String {
 }
 
 /// The first of several, and how many more there are.
-fn first_names(all: impl ExactSizeIterator<Item = impl Display>) -> String {
+pub(super) fn first_names(all: impl ExactSizeIterator<Item = impl Display>) -> String {
     let more = all.len().saturating_sub(NAMED);
     let names = Vec::from_iter(all.take(NAMED).map(|one| one.to_string())).join(", ");
     if more > 0 { format!("{names} and {} more", grouped(more as u64)) } else { names }

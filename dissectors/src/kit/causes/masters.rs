@@ -16,6 +16,20 @@ cause! {
 }
 
 cause! {
+    /// No packet answers connections to a master that is heard otherwise.
+    pub TCP_UNANSWERED "tcp_unanswered" {
+        no: [Reached],
+        unknown: [Reached],
+        kind: Silence,
+        says: "nothing answers connections to the master's port {port}",
+        details: "{connections} to port {port}, and no packet from there",
+        advice: "A firewall drops packets to this port, at the master or on the way: ask from another host, and on the \
+                 master's other ports.",
+        lacks: "Record longer, and more of its clients.",
+    }
+}
+
+cause! {
     /// The server registers through Steam.
     pub REGISTERS_THROUGH_STEAM "registers_through_steam" {
         unknown: [Elsewhere],
@@ -70,9 +84,20 @@ cause! {
     /// A master has banned the client.
     pub BANNED "banned" {
         no: [AcceptsClient],
-        says: "the master has banned the client",
-        details: "the master says that the client is blacklisted",
+        says: "the master has banned {clients}",
+        details: "the master says that it has banned {clients}",
         advice: "Ask whoever runs the master.",
+    }
+}
+
+cause! {
+    /// The program at a master's address fails.
+    pub SERVER_ERROR "server_error" {
+        no: [AcceptsClient],
+        says: "the master fails: status {status}",
+        details: "it answers with status {status} ({times}), an error of its own",
+        advice: "The program that keeps the list is down or overloaded, or a proxy in front of it cannot reach it: try later, \
+                 or tell whoever runs it.",
     }
 }
 
