@@ -10,7 +10,7 @@ use dissectors::kit::{
 };
 
 use super::Diagnosis;
-use super::fact::Failure;
+use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use super::listing::{HEARTBEAT, LONGEST};
 use super::server::Server;
@@ -38,23 +38,39 @@ pub struct Broadcast {
 }
 
 impl Diagnosis {
-    /// Joins what belongs to one server: the port from which it joins, if another one answers, and ports from which it
+    /// Joins what belongs to one server: the port from which it joins, if another one is asked, and ports from which it
     /// joins one after another.
     pub(super) fn one_server_each(&mut self, end_of_capture: Time) {
-        let mut hosts: BTreeMap<IpAddr, [Vec<SocketAddr>; 2]> = BTreeMap::new();
+        let mut hosts: BTreeMap<IpAddr, [Vec<SocketAddr>; 3]> = BTreeMap::new();
         self.servers.iter().for_each(|(address, server)| {
-            let answers = server.fact(Item::FromAsked).good > 0;
-            let joins = server.registers.is_some();
-            if answers != joins {
-                hosts.entry(address.ip()).or_default()[usize::from(joins)].push(*address);
-            }
+            let of_host = match (server.fact(Item::FromAsked).good > 0, server.registers) {
+                (true, Some(_)) => return,
+                (true, None) => 0,
+                (false, Some(_)) => 1,
+                (false, None) => 2,
+            };
+            hosts.entry(address.ip()).or_default()[of_host].push(*address);
         });
-        for [answering, joining] in hosts.into_values() {
+        for [answering, joining, silent] in hosts.into_values() {
             match (&answering[..], &joining[..]) {
                 ([answers], [joins]) => self.joins_from(*answers, *joins),
+                ([], [joins]) => self.silent_port_joins(silent, *joins),
                 ([], [_, _, ..]) => self.joins_one_after_another(joining, end_of_capture),
                 _ => {}
             }
+        }
+    }
+
+    /// Players ask a port that does not answer, or look for one that does, and never the one from which the host joins.
+    fn silent_port_joins(&mut self, mut silent: Vec<SocketAddr>, joins: SocketAddr) {
+        self.sort_by_first_request(&mut silent);
+        let Some((first, others)) = silent.split_first() else { return };
+        let [Some(asked), Some(joining)] = [first, &joins].map(|it| self.servers.get(it)) else {
+            return;
+        };
+        let is_one = asked.lists_in() == joining.registers && joining.first_asked.is_none();
+        if is_one && others.iter().all(|other| self.is_probed_with(*first, *other)) {
+            self.joins_from(*first, joins);
         }
     }
 
@@ -90,7 +106,7 @@ impl Diagnosis {
         }
     }
 
-    /// A server that answers at one port joins from another one, or names that one.
+    /// A server that is asked at one port joins from another one, or names that one.
     fn joins_from(&mut self, answers: SocketAddr, joins: SocketAddr) {
         let Some(joining) = self.servers.get(&joins) else { return };
         let masters = joining.registers.and_then(|id| id.info().masters);
@@ -106,14 +122,9 @@ impl Diagnosis {
         };
         // What a heartbeat names is for queries.
         server.is_at(joins, if is_named { AddressRole::Query } else { AddressRole::Join });
-        server.sends_from = joining.sends_from;
         let asked = joining.fact(Item::Asked).good;
         server.joins_in_vain = joining.first_asked.map(|_| (joins, asked));
-        server.registers = joining.registers;
-        server.game = joining.game;
-        server.description = joining.description;
-        server.lan_only = joining.lan_only;
-        server.registrations = joining.registrations;
+        server.registers_as(*joining);
         if is_named {
             let values: [(_, &dyn Display); 2] =
                 [("named", &joins.port()), ("answers", &answers.port())];
@@ -237,10 +248,7 @@ impl Diagnosis {
             let is_listed = |address: &SocketAddr| self.lists.sighting(address, None).is_some();
             let are_listed = owners.iter().any(is_listed);
             silent.retain(|address| !(are_listed && is_listed(address)));
-            // None answers: they are one server.
-            if owners.is_empty() && !silent.is_empty() {
-                owners.push(silent.remove(0));
-            }
+            self.sort_by_first_request(&mut silent);
             for address in silent {
                 let owner = owners.iter().find(|owner| {
                     self.is_game_port(**owner, address)
@@ -248,9 +256,13 @@ impl Diagnosis {
                         || self.is_listed_instead(**owner, address)
                         || senders.contains(&(address, **owner))
                 });
-                if let Some(owner) = owner {
-                    self.asked_at_game_port(*owner, address);
-                    others.entry(*owner).or_default().push(address);
+                match owner.copied() {
+                    Some(owner) => {
+                        self.asked_at_game_port(owner, address);
+                        others.entry(owner).or_default().push(address);
+                    }
+                    // Where none of several ports answers, they are one server with the name of the first.
+                    None => owners.push(address),
                 }
             }
         }
@@ -258,6 +270,12 @@ impl Diagnosis {
             self.servers.remove(address);
         }
         others
+    }
+
+    /// Sorts ports in the order in which clients first asked them.
+    fn sort_by_first_request(&self, ports: &mut [SocketAddr]) {
+        let first_asked = |port: &SocketAddr| self.servers.get(port).and_then(|it| it.first_asked);
+        ports.sort_by_key(|port| (first_asked(port), *port));
     }
 
     /// Whether a server announces a port as its game port.
@@ -282,14 +300,16 @@ impl Diagnosis {
         is_near && one.has_clients_of(other)
     }
 
-    /// Whether a port of the host is listed in place of a server's own: that one joined a master, or its clients found
-    /// that out.
+    /// Whether a port of the host is listed in place of a server's own: that one joined a master, its clients found that
+    /// out, or others ask the listed one in vain.
     pub(super) fn is_listed_instead(&self, owner: SocketAddr, address: SocketAddr) -> bool {
         let Some(own) = self.servers.get(&owner).filter(|_| owner.ip() == address.ip()) else {
             return false;
         };
         let other = self.servers.get(&address);
-        let is_own = own.has_joined() || other.is_some_and(|other| own.has_clients_of(other));
+        let is_silent = |other: &Server| other.pattern.all.asked >= NO_ACCIDENT;
+        let is_own = own.has_joined()
+            || other.is_some_and(|other| own.has_clients_of(other) || is_silent(other));
         let is_listed = own.lists_in().is_some_and(|id| self.lists.is_in_whole_list(id, &address));
         is_own && is_listed && self.lists.sighting(&owner, None).is_none()
     }

@@ -438,6 +438,16 @@ impl Server {
         why.is_some_and(|why| why.cause == &causes::answers::CHALLENGE_FILTERED)
     }
 
+    /// It is what registers at another port.
+    pub(super) fn registers_as(&mut self, other: Server) {
+        self.sends_from = other.sends_from;
+        self.registers = other.registers;
+        self.game = other.game;
+        self.description = other.description;
+        self.lan_only = other.lan_only;
+        self.registrations = other.registrations;
+    }
+
     /// What shows which program it is: its game, and the keys of its description of itself.
     pub(super) fn program(&self) -> (&[u8], Vec<&[u8]>) {
         (&self.game, self.description.iter().map(|(key, _)| &key[..]).collect())

@@ -38,6 +38,7 @@ mod diagnose_named;
 mod diagnose_nat;
 mod diagnose_parties;
 mod diagnose_patterns;
+mod diagnose_ports;
 mod diagnose_refusals;
 mod diagnose_repeated;
 mod diagnose_seats;

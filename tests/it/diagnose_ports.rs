@@ -1,0 +1,99 @@
+//! `gamewire diagnose`: ports of one host that belong to one server, though none of them answers.
+
+use crate::support::diagnosis::{self, item, rounds};
+use captures::exchange::Setting;
+use serde_json::Value;
+
+const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+const ANSWER: &str =
+    "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+
+/// The report of a script of queries of Source, and the names of its servers.
+fn report_of(script: &str) -> (Value, Vec<String>) {
+    named(diagnosis::diagnosed(script, &Setting::udp(27015), &[]).1)
+}
+
+fn named(report: Value) -> (Value, Vec<String>) {
+    let servers = report["servers"].as_array().unwrap().iter();
+    let mut names = Vec::from_iter(servers.map(|it| it["server"].as_str().unwrap().to_owned()));
+    names.sort_unstable();
+    (report, names)
+}
+
+/// A packet of the server's host to another one.
+fn heard(at: u32) -> String {
+    format!("{at}.9 s:40000 > n:53  00\n")
+}
+
+/// A client asks these ports, a tenth of a second apart.
+fn asked(client: &str, at: u32, ports: &[u16]) -> String {
+    let ask = |(nth, port): (usize, &u16)| format!("{at}.{nth} {client} > s:{port}  {INFO}\n");
+    ports.iter().enumerate().map(ask).collect()
+}
+
+#[test]
+fn ports_that_are_probed_in_vain_have_the_name_of_the_first() {
+    let (report, names) =
+        report_of(&rounds(4, |_, at| asked("c", at, &[27015, 27016, 2303]) + &heard(at)));
+    assert_eq!(names, ["10.0.0.2:27015"], "{report:#}");
+    assert_eq!(item(&report, "servers", "seen.answered"), "no queries_unanswered");
+}
+
+/// Beside a server that answers, too.
+#[test]
+fn ports_that_are_probed_in_vain_are_one_server_beside_others() {
+    let other = |at: u32| format!("{at}.0 d > s:27021  {INFO}\n{at}.1 s:27021 > d  {ANSWER}\n");
+    let (report, names) =
+        report_of(&rounds(4, |_, at| asked("c", at, &[27015, 27016]) + &other(at + 5)));
+    assert_eq!(names, ["10.0.0.2:27015", "10.0.0.2:27021"], "{report:#}");
+    // Who asks one port a minute after the other does not look for one.
+    let (report, names) = report_of(&rounds(4, |nth, at| {
+        let port = if nth % 2 == 0 { 27015 } else { 27016 };
+        asked("c", at, &[port]) + &other(at + 5)
+    }));
+    assert_eq!(names.len(), 3, "{report:#}");
+}
+
+/// The port from which it joins is not the one that players ask, whether that answers or not.
+#[test]
+fn a_port_that_joins_and_one_that_is_silent_are_one_server() {
+    let join = "0.0 s:61234 > m:27011  71\n0.02 m:27011 > s:61234  FFFFFFFF 730A le32:7\n";
+    let silent = rounds(6, |_, at| asked("c", at + 5, &[27015]));
+    let (report, names) = report_of(&(join.to_owned() + &silent));
+    assert_eq!(names, ["10.0.0.2:27015"], "{report:#}");
+    assert_eq!(item(&report, "servers", "seen.answered"), "no queries_unanswered");
+    assert_eq!(item(&report, "servers", "reg.join"), "yes");
+    assert_eq!(report["servers"][0]["addresses"][1]["role"], "join", "{report:#}");
+    // Two that join are two servers, and so is one that is asked where it joins.
+    let two = join.to_owned() + &join.replace("61234", "61235").replace("0.0", "0.3");
+    assert_eq!(report_of(&(two + &silent)).1.len(), 3);
+    let both = rounds(6, |_, at| asked("c", at + 5, &[27015]) + &asked("d", at + 15, &[61234]));
+    assert_eq!(report_of(&(join.to_owned() + &both)).1.len(), 2);
+}
+
+/// A client's list and its queries show nothing of the port that answers another client.
+#[test]
+fn a_listed_port_that_is_silent_belongs_to_the_one_that_answers_others() {
+    let list = r"0.00 m:28900 > c:50000 tcp '\\basic\\\\secure\\XDWAOR'
+0.02 c:50000 > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+0.03 c:50000 > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+0.05 m:28900 > c:50000 tcp '\\ip\\10.0.0.2:7779\\ip\\10.0.0.3:7778\\final\\' fin
+0.06 c:50000 > m:28900 tcp fin
+";
+    let answer =
+        r"'\\hostname\\A\\mapname\\B\\numplayers\\0\\maxplayers\\8\\queryid\\1.1\\final\\'";
+    let script = rounds(4, |_, at| {
+        format!(
+            "{at}.5 c:40000 > s:7779  '\\\\info\\\\'\n{at}.7 d > s:7778  '\\\\info\\\\'\n{at}.8 s:7778 > d  {answer}\n"
+        )
+    });
+    let of = |list: &str| {
+        named(diagnosis::diagnosed(&format!("{list}{script}"), &Setting::udp(7778), &[]).1)
+    };
+    let (report, names) = of(list);
+    assert_eq!(names, ["10.0.0.2:7778"], "{report:#}");
+    assert_eq!(item(&report, "servers", "list.address"), "no listed_other_port", "{report:#}");
+    // One that is listed itself is not listed with another port.
+    let (report, names) = of(&list.replace("10.0.0.3:7778", "10.0.0.2:7778"));
+    assert_eq!(names, ["10.0.0.2:7778", "10.0.0.2:7779"], "{report:#}");
+}
