@@ -11,7 +11,7 @@ use super::listing::has_rule_about_silence;
 use super::own_words::{redirected_to, words};
 use super::registration::Registration;
 use super::server::Server;
-use super::{Diagnosis, PROBING, ServerPacket, ServerPacketKind, is_error, masters};
+use super::{Diagnosis, Host, PROBING, ServerPacket, ServerPacketKind, is_error, masters};
 use crate::session::{FlowContext, MessageEvent, PassedRule, Value};
 use crate::summary::described;
 
@@ -78,11 +78,14 @@ impl Diagnosis {
     pub(super) fn announced(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<SocketAddr> {
         let payload = event.payload();
         let (from, to) = (payload.from, payload.to);
-        // Where a datagram names no valid port, only the one that it comes from is known.
+        // Where a datagram names no valid port, others from the same one may, or only that is known.
         let sender = (payload.transport == Transport::Udp).then_some(from);
-        let address = described::own_endpoint(event, from).or(sender)?;
-        if address != from {
+        let mut address = described::own_endpoint(event, from).or(sender)?;
+        if address == from {
+            address = self.resolve(from).unwrap_or(from);
+        } else {
             self.aliases.insert(from, address, self.remembered);
+            self.names_its_port(from, address);
         }
         let server = self.server(address)?;
         server.meets(to, id);
@@ -91,6 +94,25 @@ impl Diagnosis {
             server.sends_from.get_or_insert(from);
         }
         Some(address)
+    }
+
+    /// A server that was known by the port from which it sends to masters names its own.
+    fn names_its_port(&mut self, from: SocketAddr, named: SocketAddr) {
+        let is_only_sender = |server: &Server| server.query.is_none() && server.registers.is_some();
+        if !self.servers.get(&from).is_some_and(|it| is_only_sender(it))
+            || self.servers.get(&named).is_some_and(|it| it.registers.is_some())
+        {
+            return;
+        }
+        let is_only_one = |host: &Host| host.server == from && !host.has_more;
+        if self.hosts.get(&from.ip()).is_some_and(is_only_one) {
+            self.hosts.remove(&from.ip());
+        }
+        if let Some(known) = self.servers.remove(&from)
+            && let Some(server) = self.server(named)
+        {
+            server.registers_as(*known);
+        }
     }
 
     /// A master challenges a server.

@@ -97,3 +97,25 @@ fn a_listed_port_that_is_silent_belongs_to_the_one_that_answers_others() {
     let (report, names) = of(&list.replace("10.0.0.3:7778", "10.0.0.2:7778"));
     assert_eq!(names, ["10.0.0.2:7778", "10.0.0.2:7779"], "{report:#}");
 }
+
+/// The heartbeats of one socket are of one server.
+#[test]
+fn a_heartbeat_that_names_no_port_is_of_the_server_that_the_others_name() {
+    let beat = |at: u32, port: &str| {
+        format!("{at}.00 s:7779 > m:27900  '\\\\heartbeat\\\\{port}\\\\gamename\\\\ut\\\\'\n")
+    };
+    let of = |ports: [&str; 4]| {
+        let beats = ports.iter().enumerate().map(|(nth, port)| beat(nth as u32 * 60, port));
+        let script = beats.collect::<String>() + "end 250";
+        named(diagnosis::diagnosed(&script, &Setting::udp(7778), &[]).1)
+    };
+    for (ports, join) in [
+        (["", "7778", "7778", "7778"], "yes"),
+        (["7778", "", "7778", "7778"], "yes"),
+        (["7778", "7778", "7778", ""], "no heartbeat_malformed"),
+    ] {
+        let (report, names) = of(ports);
+        assert_eq!(names, ["10.0.0.2:7778"], "{report:#}");
+        assert_eq!(item(&report, "servers", "reg.join"), join, "{report:#}");
+    }
+}
