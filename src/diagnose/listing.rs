@@ -464,8 +464,9 @@ fn list_whole<'g>(
     let cut = given.iter().filter_map(|given| given.cut.clone()).max();
     match (whole, sighting, cut) {
         (Some(whole), ..) => registration.good(Item::ListWhole, whole.last),
+        // That is the master's fault, and shows nothing of the server.
         (None, None, Some((frame, why))) => {
-            registration.fact_mut(Item::ListWhole).bad(&causes::LIST_CUT, frame, why);
+            registration.fact_mut(Item::ListWhole).open(&causes::LIST_CUT, frame, why);
         }
         (None, Some(sighting), _) if is_narrowed => {
             registration.good(Item::ListWhole, sighting.frame)

@@ -92,7 +92,6 @@ fn each_fault_is_named() {
                 ("10.0.1.2:7778", "list.whole tcp_refused"),
                 ("10.0.1.2:27015", "reg.info info_players_over_max"),
                 ("10.0.1.2:28770", "reg.accepted not_registered"),
-                ("10.0.2.2:7778", "list.whole list_cut"),
                 ("10.0.2.2:28770", "reg.accepted registration_unanswered"),
             ],
         ),

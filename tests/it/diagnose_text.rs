@@ -247,6 +247,17 @@ fn a_whole_list_for_another_client_does_not_mend_one_that_was_cut() {
     assert_eq!(master(&[cut(0), other(20), whole(40)]), "yes");
 }
 
+/// A server that is registered is not at fault where a client's list ends early.
+#[test]
+fn a_list_that_was_cut_is_the_masters_fault() {
+    let beat = r"0.0 s:7779 > m:27900  '\\heartbeat\\7778\\gamename\\ut\\'";
+    let cut = listed(20, r"\\ip\\10.0.1.2:7778\\ip\\10.0.1.3");
+    let report = diagnosed(&format!("{beat}\n{cut}{}end 200", asks(100, 7778, true)));
+    assert_eq!(item(&report, "masters", "master.whole"), "no list_cut");
+    assert_eq!(item(&report, "servers", "list.whole"), "unknown list_cut", "{report:#}");
+    assert_eq!(report["servers"][0]["verdict"], "ok", "{report:#}");
+}
+
 /// In place of a list, all words are a refusal, but not before one.
 #[test]
 fn a_master_that_says_something_in_place_of_a_list_refuses() {
