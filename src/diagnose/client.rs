@@ -547,10 +547,9 @@ impl Client {
             let answers = pattern.responds_in();
             match answers.first() {
                 Some(other) if share.answered == of.odd && !answers.contains(id) => {
-                    let is_right = |it: &&ServerExchanges| {
-                        it.server == *server && answers.contains(&it.protocol)
-                    };
-                    let found = servers.iter().filter(is_right).map(|it| it.answered_at).max();
+                    let right = servers.iter().filter(|it| it.server == *server);
+                    let right = right.filter(|it| answers.contains(&it.protocol));
+                    let found = right.map(|it| it.answered_at).max();
                     self.asks_in_another_protocol(of, *other, found.unwrap_or(0));
                 }
                 Some(_) if share.answered > 0 => self.items.good(Item::RightProtocol, 0),
@@ -615,7 +614,8 @@ impl Client {
             let text = format!("none of {asked} to {server} is answered: {}", why.text);
             gets_answers.open_by(Failure { text, ..why });
         } else if is_silent || is_singled_out() {
-            let why = client_unanswered(own, Some(server), share, 0);
+            let mut why = client_unanswered(own, Some(server), share, 0);
+            why.text.extend(pattern.refusal().map(|said| format!("; {said}")));
             gets_answers.fails_by(vec![why]);
         }
     }

@@ -312,13 +312,21 @@ impl Pattern {
         found.unwrap_or_else(|| self.sometimes(NONE, None))
     }
 
+    /// The ICMP errors, if they answer what is unanswered.
+    fn refusals(&self) -> Option<&Refusals> {
+        let missing = self.all.missing();
+        self.refusals.as_ref().filter(|it| is_nearly_all(it.count, missing))
+    }
+
+    /// What these say.
+    pub(super) fn refusal(&self) -> Option<&str> {
+        Some(&self.refusals()?.first.text)
+    }
+
     /// ICMP errors answer what is unanswered. A port that is closed is closed to all; where others are answered at the same
     /// time, what tells them apart says more.
     pub(super) fn refused(&self) -> Option<PatternFailure> {
-        let Refusals { count, first } = self.refusals.as_ref()?;
-        if !is_nearly_all(*count, self.all.missing()) {
-            return None;
-        }
+        let Refusals { count, first } = self.refusals()?;
         let is_closed = self.periods.silent(&self.all, true, first.frame).is_some();
         let of_clients = || self.of_silent_clients().map(|found| found.failure);
         let of_some = (!is_closed).then(|| of_clients().or_else(|| self.apart()));

@@ -135,6 +135,22 @@ fn a_kind_that_is_no_longer_answered_is_named() {
     }
 }
 
+/// A firewall that says so refuses one client.
+#[test]
+fn an_icmp_error_for_one_client_is_shown_with_it() {
+    let report = of_times(6, 20, |_, at| {
+        let refused = format!("{at}.0 c > s  {INFO}\n{at}.01 n > c  icmp=3.13\n");
+        refused + &info(&format!("{at}.3"), "d", true) + &info(&format!("{at}.6"), "e", true)
+    });
+    let client = report["clients"].as_array().unwrap().iter().find(|it| it["client"] == "10.0.0.1");
+    let answered = item(client.unwrap(), "ask.answered");
+    assert_eq!(answered["cause"], "one_client_unanswered", "{report:#}");
+    assert!(
+        answered["text"].as_str().unwrap().contains("administratively prohibited"),
+        "{answered}"
+    );
+}
+
 /// That requests come too fast explains all, that they are of one kind only half.
 #[test]
 fn what_explains_more_is_named() {

@@ -91,7 +91,8 @@ cause! {
         no: [Answered, GetsAnswers],
         says: "requests of {client} stay unanswered, those of other clients do not",
         details: "{answered} of {asked} requests of {client}{toward} answered; other clients get their responses",
-        advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost.",
+        advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost. If ICMP \
+                 errors are named, look at the firewall that sends them first.",
         at_server: "The server has banned this client, or the firewall on its host drops its packets.",
     }
 }
