@@ -134,7 +134,8 @@ impl ServerState<'_> {
             Some(doubt) if is_suspicion(doubt.cause) => {
                 (doubt.cause, fact.shown.to_vec(), doubt.text.clone())
             }
-            _ if self.cannot_arrive(item) => {
+            // What does not leave does not arrive.
+            _ if self.cannot_arrive(item) && fact.times_not() == 0 => {
                 let text = "captured at the server: whether all packets arrive is unknown";
                 (&causes::CAPTURE_ONE_SIDED, Vec::new(), text.to_owned())
             }

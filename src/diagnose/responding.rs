@@ -412,7 +412,11 @@ fn too_many(server: &mut Server, item: Item) {
     let is_kept = failure.cause.unknown.contains(&item);
     match is_too_many {
         true => server.fact_mut(item).fails_by(vec![failure]),
-        false if is_kept => server.fact_mut(item).doubt(vec![failure.frame], failure),
+        false if is_kept => {
+            // The latest ones, too.
+            server.fact_mut(item).fails_by(Vec::new());
+            server.fact_mut(item).doubt(vec![failure.frame], failure);
+        }
         false => {}
     }
 }

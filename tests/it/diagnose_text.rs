@@ -258,6 +258,32 @@ fn a_list_that_was_cut_is_the_masters_fault() {
     assert_eq!(report["servers"][0]["verdict"], "ok", "{report:#}");
 }
 
+/// All responses of a kind that may be cut are counted, those in one packet, too.
+#[test]
+fn one_of_ten_responses_without_an_end_is_an_accident() {
+    let whole = |good: u32, bad: u32| {
+        let answers = r"\\hostname\\A\\mapname\\B\\numplayers\\0\\maxplayers\\8\\queryid\\";
+        let round = |nth: u32| {
+            let end = if nth % (good + bad) < bad { "" } else { r"\\final\\" };
+            format!(
+                "{nth}0.0 c > s:7778  '\\\\status\\\\'\n{nth}0.1 s:7778 > c  '{answers}{nth}.1{end}'\n"
+            )
+        };
+        let script: String = (1..=2 * (good + bad)).map(round).collect();
+        let report = diagnosed(&format!("{script}end 900"));
+        let items = report["servers"][0]["items"].as_array().unwrap();
+        let whole = items.iter().find(|it| it["item"] == "seen.whole").unwrap();
+        ["verdict", "text"].map(|key| whole[key].as_str().unwrap().to_owned())
+    };
+    let text = r"2 of 20 responses: \final\ is missing in the only part";
+    assert_eq!(whole(9, 1), ["unknown", text]);
+    assert_eq!(whole(19, 1)[0], "unknown");
+    let [verdict, text] = whole(4, 1);
+    assert_eq!(verdict, "no");
+    assert!(text.starts_with("2 of 10 responses: "), "{text}");
+    assert_eq!(whole(0, 3)[0], "no");
+}
+
 /// In place of a list, all words are a refusal, but not before one.
 #[test]
 fn a_master_that_says_something_in_place_of_a_list_refuses() {
