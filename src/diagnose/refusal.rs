@@ -30,9 +30,9 @@ pub(super) fn refusal(
         let status = value(path)?;
         (status != fine).then_some(status)
     });
-    let is_banned = masters.and_then(|it| it.banned).is_some_and(|(path, bits, number)| {
-        value(path).map(|flags| flags & bits) == Some(number)
-    });
+    let is_banned = masters
+        .and_then(|it| it.banned)
+        .is_some_and(|(path, bits, number)| value(path).map(|flags| flags & bits) == Some(number));
     match status {
         Some(status @ 300..400) => {
             let address = redirected_to(event).unwrap_or_else(|| "no address".to_owned());
