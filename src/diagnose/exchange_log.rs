@@ -55,7 +55,8 @@ impl Request {
 
     /// The number that it has in place of a challenge.
     pub(super) fn appendix(&self) -> Option<i64> {
-        self.challenge.filter(|_| self.is_query && !self.has_challenge())
+        let is_appended = self.is_query && !self.protocol.info().diagnosis.challenge_first;
+        self.challenge.filter(|_| is_appended && !self.has_challenge())
     }
 }
 

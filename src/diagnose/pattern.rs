@@ -483,9 +483,11 @@ impl Pattern {
                 let divided = Divided::of([share], others, self.all.missing())?;
                 let names = first_names(clients.iter().map(|(client, _)| client));
                 let of_clients = self.of_these(&names, &divided, "", ("client", names.clone()));
-                // One limit says more than a long list of clients, of which each is always late.
+                // One limit says more than a long list of clients, of which each is always late: a client in the list is
+                // worth an exchange for which the limit is wrong.
                 let limited = (clients.len() > NAMED).then(|| self.limited_in_sum()).flatten();
-                limited.filter(|it| it.errors <= of_clients.errors).or(Some(of_clients))
+                let listed = of_clients.errors + clients.len() as u64;
+                limited.filter(|it| it.errors < listed).or(Some(of_clients))
             }
         }
     }

@@ -45,7 +45,14 @@ impl Client {
             let cause = &causes::clients::CHALLENGE_AS_TEXT;
             return Some(Failure::with(cause, frame, &[("text", &text)]));
         }
-        if challenge == "0" && !self.given.iter().any(|given| given.server == to) {
+        // Where a challenge begins each exchange, another socket's is none of its own.
+        let is_of_socket =
+            event.context().protocol.is_some_and(|id| id.info().diagnosis.challenge_first);
+        let is_given = |given: &GivenChallenge| {
+            given.server == to
+                && (!is_of_socket || given.port == from.port() || given.number == "0")
+        };
+        if challenge == "0" && !self.given.iter().any(is_given) {
             let text = "it sends the challenge 0, which it was not given";
             let why = Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text);
             self.unproven.seen([from, to], key, why, true);
