@@ -194,8 +194,18 @@ fn headline_of<'i>(items: impl Iterator<Item = &'i ItemVerdict> + Clone, is_good
         (None, true) => "nothing is wrong".to_owned(),
         (None, false) => match items.clone().find(|it| it.is_open()) {
             Some(it) => it.headline(),
-            None => "this capture shows too little of it".to_owned(),
+            None => too_little(items).to_owned(),
         },
+    }
+}
+
+/// What is known where nothing is wrong, and too little shows that all is well.
+fn too_little<'i>(mut items: impl Iterator<Item = &'i ItemVerdict>) -> &'static str {
+    let joins =
+        |it: &ItemVerdict| it.verdict == Verdict::Yes && matches!(it.item, Item::Echo | Item::Info);
+    match items.any(joins) {
+        true => "it joins as it should; whether it is accepted is not in this capture",
+        false => "this capture shows too little of it",
     }
 }
 
@@ -248,14 +258,19 @@ impl ItemVerdict {
         self.verdict == Verdict::Unknown && !self.is_absent()
     }
 
+    /// What its cause says of it.
+    fn sentence(&self, cause: &Cause) -> Cow<'_, str> {
+        // A party's conclusion may have a text of its own, without the values of the cause's sentence.
+        match self.values.is_empty() && cause.says.contains('{') {
+            true => Cow::Borrowed(&*self.text),
+            false => cause.sentence(&self.values),
+        }
+    }
+
     /// The text of the first line about a condition that is not met, or unknown.
     fn headline(&self) -> String {
         let Some(cause) = self.cause else { return String::new() };
-        // A party's conclusion may have a text of its own, without the values of the cause's sentence.
-        let says = match self.values.is_empty() && cause.says.contains('{') {
-            true => Cow::Borrowed(&*self.text),
-            false => cause.sentence(&self.values),
-        };
+        let says = self.sentence(cause);
         // The time of a silence is in its sentence.
         let when = self.span.filter(|_| cause.kind == CauseKind::Icmp);
         let when = when.map_or(String::new(), |span| format!("{}, ", in_words(span)));
@@ -367,11 +382,20 @@ impl DiagnosedServer {
         known.any(|it| is_of_registration(it.item) || is_elsewhere(it))
     }
 
-    /// The text of the first line.
+    /// The text of the first line: of a server that is well, also what seems odd, which is what a user may look for.
     pub fn headline(&self) -> String {
         if let Some(it) = self.decisive() {
             return it.headline();
         }
+        let odd = self.decisive_items().find(|it| it.is_suspected());
+        match odd.and_then(|it| Some(it.sentence(it.cause?))) {
+            Some(odd) => format!("{}; {odd}", self.state()),
+            None => self.state(),
+        }
+    }
+
+    /// How it is, where nothing is wrong, or too little known.
+    fn state(&self) -> String {
         let is_good = self.outcome() == Outcome::Good;
         let answered = self.items.iter().find(|it| it.item == Item::Answered);
         if let Some(but) = answered.filter(|it| it.text.starts_with(BUT)) {
@@ -390,7 +414,7 @@ impl DiagnosedServer {
                 "too little of this capture fits into memory; see --memory"
             }
             (false, _, true) => "nothing of it is in this capture",
-            (false, ..) => "this capture shows too little of it",
+            (false, ..) => too_little(self.decisive_items()),
         }
         .to_owned()
     }
