@@ -132,7 +132,6 @@ impl Diagnosis {
         position: CapturePosition,
     ) {
         self.registrations(address, server, read, position);
-        server.whole_before();
         let whole = server.fact(Item::Whole);
         if let Some((frame, times)) = server.in_one_packet
             && whole.run == 0

@@ -135,12 +135,7 @@ impl Diagnosis {
                 let why = Failure::new(&causes::CAPTURE_DROPS, frame, NOT_WHOLE);
                 server.fact_mut(Item::Whole).may_fail(why);
             }
-            0 | 1 => {
-                server.comes_in_one_packet(frame);
-                if server.ends_in_text() && server.ends_in_one_packet(kind, frame) {
-                    shown.push(Item::Whole);
-                }
-            }
+            0 | 1 => server.comes_in_one_packet(frame),
             _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
             _ => shown.push(Item::Whole),
         }
@@ -152,7 +147,6 @@ impl Diagnosis {
             if let Some(kind) = server.kind(kind) {
                 kind.describes = kind.describes || only_describes(event, kind.name);
                 kind.sizes.see(event, packets.len());
-                kind.may_be_cut |= packets.len() > 1;
                 kind.hops.see(event.context().hop_limit);
             }
             server.counts.see(event, kind, contradiction(event));

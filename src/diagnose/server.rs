@@ -188,23 +188,11 @@ pub(super) struct Kind {
     pub(super) hops: UsualHops,
     /// The server had challenged a client that sent one.
     pub(super) was_challenged: bool,
-    /// Responses to them have several parts, or lack some: of each, it is known whether it is whole.
-    pub(super) may_be_cut: bool,
-    /// Responses before that were whole in one packet: how many, and the latest.
-    in_one_packet: (u64, u64),
     readable: Fact,
     in_time: Fact,
 }
 
 impl Kind {
-    /// A response to a request of this kind lacks something. It came as if it was whole.
-    pub(super) fn is_cut(&mut self) {
-        if !self.may_be_cut {
-            self.in_one_packet.0 = self.in_one_packet.0.saturating_sub(1);
-        }
-        self.may_be_cut = true;
-    }
-
     /// The state of a condition for this kind of request.
     pub(super) fn fact(&self, item: Item) -> Option<&Fact> {
         match item {
@@ -425,26 +413,6 @@ impl Server {
         }
         let times = self.in_one_packet.map_or(0, |(_, times)| times);
         self.in_one_packet = Some((frame, times + 1));
-    }
-
-    /// A response to a request of this kind ends with its last words, and was complete in one packet. Returns whether
-    /// others of the kind may not be.
-    pub(super) fn ends_in_one_packet(&mut self, kind: Option<&'static str>, frame: u64) -> bool {
-        let Some(kind) = kind.and_then(|kind| self.kind(kind)) else { return false };
-        if !kind.may_be_cut {
-            kind.in_one_packet = (kind.in_one_packet.0 + 1, frame);
-        }
-        kind.may_be_cut
-    }
-
-    /// Among responses that may be cut, those count that came whole in one packet before the first that was not.
-    pub(super) fn whole_before(&mut self) {
-        let kinds = self.kinds.iter().filter(|kind| kind.may_be_cut && kind.in_one_packet.0 > 0);
-        for (times, frame) in Vec::from_iter(kinds.map(|kind| kind.in_one_packet)) {
-            let whole = self.fact_mut(Item::Whole);
-            whole.good(frame);
-            whole.good += times - 1;
-        }
     }
 
     /// It says its name.

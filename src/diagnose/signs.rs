@@ -208,11 +208,6 @@ impl Diagnosis {
                     Some(ServerPacketKind::Response { to }) => to,
                     _ => None,
                 };
-                if symptom.item == Item::Whole
-                    && let Some(kind) = kind.and_then(|kind| server.kind(kind))
-                {
-                    kind.is_cut();
-                }
                 server.breaks_rounds |= symptom.cause == &causes::CHALLENGE_LOOP;
                 let why = Failure::new(symptom.cause, frame, words);
                 let port = other.filter(|_| is_of_registration(symptom.item));
@@ -274,9 +269,6 @@ impl Diagnosis {
         let Some(server) = self.servers.get_mut(&server) else { return };
         let Some(ServerPacketKind::Request { kind, follows, .. }) = request else { return };
         server.good_of(Some(kind), Item::Answered, frame);
-        if let Some(kind) = server.kind(kind) {
-            kind.may_be_cut = true;
-        }
         if follows {
             server.good(Item::Verified, frame);
         }
