@@ -13,7 +13,8 @@ type Cx<'c> = Context<'c, GameSpy1>;
 /// The query that a response answers.
 #[derive(Clone, Copy)]
 pub(super) struct AnsweredQuery {
-    pub(super) kind: QueryKind,
+    /// Its kind, if the response has the keys that it asks for: otherwise it may answer a query that the capture lacks.
+    pub(super) kind: Option<QueryKind>,
     pub(super) reply: Reply,
 }
 
@@ -81,8 +82,9 @@ fn kinds_by_keys(words: &TextProperties<'_>, bytes: &[u8]) -> &'static [QueryKin
     }
 }
 
-/// A response begins: it answers the query of the other side that asks for its keys, else the oldest one, or one that is
-/// not overdue, if any.
+/// A response begins: it answers the query of the other side that asks for its keys, and is not overdue, if any. A response
+/// with other keys than any query asks for may answer one that the capture lacks: the latest query, which would be answered
+/// last, is taken for it. Without a choice, it answers the only one.
 pub(super) fn answered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -93,14 +95,15 @@ pub(super) fn answered<S: Sink>(
     let asks = |asked: &PendingRequest| asked.mark.side != payload.side;
     let in_time = |asked: &PendingRequest| asks(asked) && !asked.is_overdue(clock);
     let requests = &cx.conversation.requests;
-    // One query that waits needs no choice.
-    let has_choice = requests.iter().filter(in_time).nth(1).is_some();
-    let kinds = if has_choice { kinds_by_keys(words, payload.bytes) } else { &[] };
-    let of_kind = |kind: &QueryKind| {
-        requests.position(|asked: &PendingRequest| in_time(asked) && asked.what.kind == *kind)
+    let kinds = kinds_by_keys(words, payload.bytes);
+    let first = |is: &dyn Fn(&PendingRequest) -> bool| {
+        let of_kind = |kind: &QueryKind| {
+            requests.position(|asked: &PendingRequest| is(asked) && asked.what.kind == *kind)
+        };
+        kinds.iter().find_map(of_kind)
     };
-    let fitting = kinds.iter().find_map(of_kind);
-    let at = fitting.or_else(|| requests.position(in_time)).or_else(|| requests.position(asks));
+    let fitting = first(&in_time).or_else(|| first(&asks));
+    let at = fitting.or_else(|| requests.latest(in_time)).or_else(|| requests.position(asks));
     let Some(at) = at else {
         cx.conversation.unasked = Some(payload.side);
         if is_seen(cx, payload.side.other()) {
@@ -115,7 +118,8 @@ pub(super) fn answered<S: Sink>(
     let asked = cx.conversation.requests.take(at)?;
     query_answered(asked.what.kind, payload, sink);
     sink.reflects(asked.what.kind.name(), asked.mark.length, payload);
-    Some(AnsweredQuery { kind: asked.what.kind, reply: asked.reply(true) })
+    let kind = Some(asked.what.kind).filter(|kind| kinds.contains(kind));
+    Some(AnsweredQuery { kind, reply: asked.reply(true) })
 }
 
 /// A payload belongs to a query that is answered.

@@ -220,7 +220,7 @@ fn answer_has<S: Sink>(bytes: &[u8], ends: &[usize], asked: Option<AnsweredQuery
         }));
         start = end;
     }
-    rules::answer_has(&pairs, asked.map(|asked| asked.kind), sink);
+    rules::answer_has(&pairs, asked.and_then(|asked| asked.kind), sink);
 }
 
 fn report_reply<S: Sink>(asked: Option<AnsweredQuery>, sink: &mut S) {
@@ -247,6 +247,17 @@ fn gather<S: Sink>(
         report_reply(queries::answered(cx, payload, words, sink), sink);
         single_datagram(cx, payload, number, held, sink);
         return;
+    }
+    // A whole response to the query that waits: a part that came before that answers an older one.
+    let is_whole = held.first == 1 && held.closed;
+    let responses = cx.conversation.responses();
+    let unasked = responses.waiting.find(side, number).filter(|it| it.more.asked.is_none());
+    if is_whole
+        && let Some(since) = unasked.map(|it| it.more.mark.time)
+        && cx.conversation.awaits(side, since)
+        && let Some(older) = cx.conversation.responses().waiting.take(side, number)
+    {
+        give_up(cx, *older, payload.time, sink);
     }
     match cx.conversation.responses().waiting.find(side, number) {
         None => begin(cx, payload, words, number, sink),

@@ -45,6 +45,46 @@ fn an_answer_has_what_was_asked_for() {
     assert_eq!(answered(r"\info\", answer), wrong);
 }
 
+/// An answer with the keys of another query than those that wait may answer one that the capture lacks, or that was given up.
+#[test]
+fn an_answer_belongs_to_the_query_that_asks_for_its_keys() {
+    let info = r"\hostname\x\mapname\y\numplayers\4";
+    let (rules, players) = (r"\mutators\x", r"\player_0\Ann");
+    let codes = |queries: &[(f64, &str)], answers: &[(f64, &str)]| {
+        let mut lab = Lab::new();
+        let mut all: Vec<_> = queries.iter().map(|it| (it.0, it.1, None)).collect();
+        all.extend((1..).zip(answers).map(|(nth, it)| (it.0, it.1, Some(nth))));
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (time, text, nth) in all {
+            match nth {
+                None => lab.udp(time, C, S, text.as_bytes()),
+                Some(nth) => {
+                    let text = format!(r"{text}\queryid\{nth}.1\final\");
+                    lab.udp(time, S, C, text.as_bytes())
+                }
+            };
+        }
+        lab.end(30.0);
+        lab.codes()
+    };
+    let late = [(0.0, r"\rules\"), (0.1, r"\players\")];
+    assert_eq!(codes(&late, &[(0.2, info), (0.3, rules), (0.4, players)]), [""; 0]);
+    let slow = [(0.0, r"\players\"), (3.5, r"\info\")];
+    assert_eq!(codes(&slow, &[(3.6, players), (3.7, info)]), [""; 0]);
+    let slow = [(0.0, r"\info\"), (1.0, r"\players\"), (4.5, r"\info\")];
+    assert_eq!(codes(&slow, &[(0.1, info), (4.6, players), (4.7, info)]), ["GS1030"]);
+    assert_eq!(codes(&[(0.0, r"\info\")], &[(0.1, rules)]), ["GS1034", "GS1034", "GS1034"]);
+}
+
+/// Numbers of answers come again after a server's restart.
+#[test]
+fn a_part_from_before_a_query_is_of_another_answer() {
+    let mut lab = Lab::new();
+    lab.udp(0.0, S, C, br"\a\b\queryid\69.2\final\").udp(2.3, C, S, br"\basic\");
+    lab.udp(2.4, S, C, br"\gamename\ut\queryid\69.1\final\").end(9.0);
+    assert_eq!(lab.codes(), ["GS1031?"]);
+}
+
 #[test]
 fn the_end_comes_in_an_earlier_part_than_the_last() {
     let part = |number: u32, end: &str| format!(r"\key_{number}\x\queryid\5.{number}{end}");
