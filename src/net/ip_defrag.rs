@@ -361,8 +361,9 @@ impl Defragmenter {
         let (mut bytes, mut pieces) = self.spare_wholes.pop().unwrap_or_default();
         entry.put_together(capture, &mut bytes, &mut pieces);
         let (ip, protocol, overlapped) = (entry.ip, entry.protocol, entry.overlapped().is_some());
+        let identification = ip.source.is_ipv4().then_some(entry.identification as u16);
         self.recycle_entry(entry);
-        Some(WholeDatagram { ip, protocol, bytes, pieces, overlapped })
+        Some(WholeDatagram { ip, protocol, identification, bytes, pieces, overlapped })
     }
 
     fn give_up(&mut self, number: u32, cause: GiveUpCause, events: &mut Vec<FragmentEvent>) {

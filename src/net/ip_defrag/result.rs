@@ -14,6 +14,8 @@ pub struct WholeDatagram {
     pub ip: Ip,
     /// The protocol of the payload, from the first fragment.
     pub protocol: u8,
+    /// The IPv4 identification that its fragments have in common.
+    pub identification: Option<u16>,
     /// The datagram's payload: the bytes after the IP header (or the IPv6 fragment header).
     pub bytes: Vec<u8>,
     /// Where each byte comes from: in order, without holes or overlaps.

@@ -40,7 +40,8 @@ use super::{
 use crate::capture::{LinkType, Packet};
 use crate::flows::table::{FlowSlot, InOrder};
 use crate::flows::{FlowKey, FlowRow};
-use crate::net::packet::TcpFlags;
+use crate::net::icmp::identification;
+use crate::net::packet::{Datagram, TcpFlags};
 use crate::net::{OtherIcmp, Outcome, UnreadLayer, WholeDatagram, decode, glance, ip_defrag};
 pub use decoder::Decoder;
 use packet_context::{HeaderResult, PacketContext};
@@ -101,6 +102,17 @@ enum Recorded<'a> {
     Here,
     /// In the joined fragments.
     Joined(&'a WholeDatagram),
+}
+
+impl Recorded<'_> {
+    /// The IPv4 identification of a datagram, if it distinguishes datagrams: that of its header, or the one that its
+    /// fragments have in common.
+    fn identification(&self, datagram: &Datagram<'_>) -> Option<u16> {
+        match self {
+            Recorded::Joined(whole) if datagram.headers.ipv4.is_empty() => whole.identification,
+            _ => identification(datagram.headers.ipv4),
+        }
+    }
 }
 
 impl Session {

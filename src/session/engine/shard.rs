@@ -222,7 +222,7 @@ impl Shard {
             key,
             bytes,
             hash,
-            identification: identification(datagram.headers.ipv4),
+            identification: recorded.identification(datagram),
             frame: payload.frame,
             time,
         };
