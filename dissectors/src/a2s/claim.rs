@@ -146,7 +146,8 @@ pub(super) fn opens(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a challenge field requests a challenge: -1, or 0 from some clients.
+/// Whether a challenge field requests a challenge: it is -1, or missing. Some clients send 0, which servers may also have
+/// given.
 fn asks(challenge: &[u8]) -> bool {
-    challenge.starts_with(&[0xFF; 4]) || challenge.iter().all(|&byte| byte == 0)
+    challenge.is_empty() || challenge.starts_with(&[0xFF; 4])
 }

@@ -27,6 +27,9 @@ pub(super) fn message<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
+    if cx.flow.silence >= cx.settings.answer_timeout.unsigned_abs() {
+        cx.conversation.known |= Known::OUTLASTED;
+    }
     let was_challenged_alone = cx.conversation.has(Known::STRAY_CHALLENGE);
     cx.conversation.known.remove(Known::STRAY_CHALLENGE);
     match RequestKind::of(summary.kind) {
@@ -62,9 +65,14 @@ fn ask<S: Sink>(
         cx.conversation.known |= Known::FOLLOWED;
     }
     let mark = payload.mark();
-    let is_foreign = status == ChallengeStatus::NeverIssued && may_be_given_by_another(cx, payload);
+    let is_unseen = may_be_unseen(cx, payload);
+    let is_foreign = status == ChallengeStatus::NeverIssued && is_unseen;
     let value = summary.challenge.map(|challenge| challenge.value);
-    let foreign = is_foreign.then(|| Occasion::of(payload, cx.flow.evidence(), value));
+    let evidence = Evidence { began: false, ..cx.flow.evidence() };
+    let foreign = is_foreign.then(|| Occasion::of(payload, evidence, value));
+    if let Some(foreign) = &foreign {
+        sink.evidence(foreign.evidence);
+    }
     rules::exchange(
         &Observation::Sent { challenge: summary.challenge, status, mark, foreign },
         message_byte_span(payload.bytes),
@@ -83,6 +91,7 @@ fn ask<S: Sink>(
     let mut notes = Notes::empty();
     notes.set(Notes::AFTER_INFO, cx.conversation.has_forms());
     notes.set(Notes::FOREIGN, is_foreign);
+    notes.set(Notes::UNSEEN, is_unseen);
     let what = Asked::new(request, (status, value.unwrap_or(-1)), notes);
     cx.shared.waiting.insert(payload, request, cx.settings);
     let sending = wait(cx, Request::new(what, mark, is_due), sink);
@@ -112,9 +121,9 @@ fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: PendingRequest, sink: &mut S)
     sent.sending
 }
 
-/// Whether another endpoint may have given the challenge: if this one has sent nothing so far, or
-/// if a response is due from it that may be a challenge.
-fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
+/// Whether another endpoint may have given the challenge, or this one in a packet that the capture lacks: if it has sent
+/// nothing so far, or if a response is due from it that may be a challenge.
+fn may_be_unseen(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let open = |request| ResponseKind::Challenge.is_for(request);
     let waits = |asked: PendingRequest| {
         asked.mark.side == payload.side && !asked.was_answered() && open(asked.what.kind)
@@ -417,7 +426,10 @@ fn heard<S: Sink>(
             }
         }
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
-            let occasion = Occasion::of(payload, cx.flow.evidence(), None);
+            let began = cx.flow.began && !asked.what.has(Notes::UNSEEN);
+            let evidence = Evidence { began, ..cx.flow.evidence() };
+            let occasion = Occasion::of(payload, evidence, None);
+            sink.evidence(occasion.evidence);
             rules::accepted(asked, &occasion, guarded, kind, sink);
         }
         ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => {
@@ -492,7 +504,8 @@ fn unexpected<S: Sink>(
         rules::exchange(&Observation::Unasked { response, elsewhere: None }, kind, sink);
         return None;
     }
-    if !copy && answered_wrongly(cx, response, payload, sink) {
+    let is_older = may_be_older(cx);
+    if !copy && !is_older && answered_wrongly(cx, response, payload, sink) {
         return None;
     }
     if cx.conversation.answers_words(payload.side) {
@@ -509,12 +522,20 @@ fn unexpected<S: Sink>(
     let elsewhere = (!cx.conversation.was_asked(payload.side))
         .then(|| Occasion::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
     if elsewhere.is_none() {
-        cx.flow.response_alone(payload, sink);
-        let may_be_copy = cx.flow.goes_on() && response == ResponseKind::Challenge;
-        cx.conversation.known.set(Known::STRAY_CHALLENGE, may_be_copy);
+        if !is_older {
+            cx.flow.response_alone(payload, sink);
+        }
     }
+    let may_be_copy = cx.flow.goes_on() && response == ResponseKind::Challenge;
+    cx.conversation.known.set(Known::STRAY_CHALLENGE, may_be_copy);
     rules::exchange(&Observation::Unasked { response, elsewhere }, kind, sink);
     None
+}
+
+/// Whether a response that no request waits for may answer one from before the capture: then it says nothing of those that
+/// wait.
+fn may_be_older(cx: &Context<'_, A2s>) -> bool {
+    !cx.flow.began && !cx.conversation.has(Known::OUTLASTED)
 }
 
 /// Whether another kind of response came than was asked for, or a player list whose purpose only the rest
@@ -536,7 +557,8 @@ fn answered_wrongly<S: Sink>(
         if let Some(at) = at {
             conversation.requests.may_be_answered(at);
         }
-        let stray = UnmatchedList { mark: payload.mark().into(), instead: due.is_some() };
+        let (mark, alone) = (payload.mark().into(), !cx.flow.goes_on());
+        let stray = UnmatchedList { mark, instead: due.is_some(), alone };
         *conversation.stray() = Some(stray);
         return true;
     }

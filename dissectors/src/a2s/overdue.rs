@@ -4,7 +4,7 @@ use super::observation::{Observation, Occasion};
 use super::pending::{Notes, PendingRequest};
 use super::state::{Known, UnmatchedList};
 use super::{A2s, rules};
-use crate::kit::{Clock, Context, ResponseDue, Side, Sink, Span, Time};
+use crate::kit::{Clock, Context, CrossFlowEvent, ResponseDue, Side, Sink, Span, Time};
 
 /// The usual position of the message byte.
 pub(super) const KIND: Span = Span { start: 4, end: 5 };
@@ -52,6 +52,9 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
     };
     if let Some(stray) = cx.conversation.take_stray(is_over) {
         let (mark, evidence) = (stray.mark.get(), cx.flow.evidence());
+        if stray.alone && !stray.instead {
+            sink.cross_flow(CrossFlowEvent::RequestMissing, cx.flow.seen_in(mark));
+        }
         let stray = Observation::UnmatchedList { mark, instead: stray.instead, evidence };
         rules::exchange(&stray, KIND, sink);
     }

@@ -28,6 +28,8 @@ bitflags! {
         /// This server never gave its challenge; another endpoint may have, in a response instead of
         /// this server.
         const FOREIGN = 1 << 2;
+        /// A challenge of this server that came before it may be missing from the capture.
+        const UNSEEN = 1 << 3;
     }
 }
 

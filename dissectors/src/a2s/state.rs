@@ -68,6 +68,8 @@ pub(super) struct UnmatchedList {
     pub(super) mark: ShortMark,
     /// The info has not come so far.
     pub(super) instead: bool,
+    /// It followed no other message soon: if it has no request, that is missing from the capture.
+    pub(super) alone: bool,
 }
 
 bitflags! {
@@ -102,8 +104,8 @@ bitflags! {
         const SECOND_PLAYS = 1 << 11;
         /// Packets of the game go both ways.
         const BOTH_PLAY = Known::FIRST_PLAYS.bits() | Known::SECOND_PLAYS.bits();
-        /// A request or a part of a response waited in vain for the answer timeout: what was in progress when the capture of
-        /// the flow began has ended.
+        /// A request or a part of a response waited in vain for the answer timeout, or the flow was silent for so long: what
+        /// was in progress when the capture of the flow began has ended.
         const OUTLASTED = 1 << 12;
         /// [`Side::First`] has sent an unknown message, which the next response may answer.
         const FIRST_SAYS = 1 << 13;

@@ -104,7 +104,7 @@ rule! {
         asks: "a request with a challenge never issued is not answered by data",
         cite: [("A2S_SERVERQUERY_GETCHALLENGE", "Challenge values are required for A2S_PLAYER")],
         right: "0.00 c > s  FFFFFFFF 55 00000000\n0.02 s > c  FFFFFFFF 41 4BA1D522",
-        wrong: "0.00 c > s  FFFFFFFF 55 00000000\n0.02 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5" }
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 00000000\n0.05 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5" }
 }
 rule! {
     /// All servers answer a request with -1 with a challenge; only some answer this message.
@@ -188,22 +188,31 @@ pub(super) fn challenge_used<S: Sink>(
     }
     match (asked.what.kind, asked.what.status) {
         (RequestKind::Player | RequestKind::Rules, ChallengeStatus::Asking) => {
-            sink.checked(&A2S023, again, at, || {
-                format!("{} with -1 is answered by {}", asked.what.kind.name(), response.name())
-            });
+            let detail =
+                || format!("{} with -1 is answered by {}", asked.what.kind.name(), response.name());
+            if asked.is_challenged() && !again {
+                // The request that returns the challenge may be missing from the capture.
+                sink.evidence(Evidence { lost: true, ..Evidence::default() });
+            }
+            sink.checked(&A2S023, again, at, detail);
         }
         (RequestKind::Player | RequestKind::Rules, ChallengeStatus::Zero)
         | (_, ChallengeStatus::NeverIssued)
             if guarded =>
         {
-            sink.claims_number(asked.what.challenge().cast_unsigned());
-            sink.checked(&A2S024, again, at, || {
+            let detail = || {
                 let (request, challenge) = (asked.what.kind.name(), asked.what.challenge());
                 format!(
                     "{request} with {challenge}, never issued to this client, is answered by {}",
                     response.name()
                 )
-            });
+            };
+            if asked.what.has(Notes::UNSEEN) && !again {
+                // Three rounds in a row are proof all the same.
+                sink.evidence(Evidence { asked_party_seen: true, ..Evidence::default() });
+            }
+            sink.claims_number(asked.what.challenge().cast_unsigned());
+            sink.checked(&A2S024, again, at, detail);
         }
         (
             RequestKind::Info,

@@ -119,7 +119,7 @@ fn a_challenge_counts_for_the_address_and_not_for_the_port() {
     assert_eq!(verdict(&lab, &rules::A2S022), [2, 0, 1], "the server is not in the capture");
     lab.packet(0.4, S, other, &bytes(INFO_RESPONSE), false);
     lab.packet(0.5, other, S, &bytes("FFFFFFFF 56 4BA1D522"), false);
-    assert_eq!(verdict(&lab, &rules::A2S022), [2, 1, 1]);
+    assert_eq!(verdict(&lab, &rules::A2S022), [2, 0, 2], "a challenge may be missing");
 }
 
 #[test]
@@ -477,15 +477,14 @@ fn pings_are_heard_on_any_port() {
 
 #[test]
 fn conversations_begin_with_messages_that_need_no_context() {
-    for opens in
-        [INFO, "FFFFFFFF 57", "FFFFFFFF 69", "FFFFFFFF 55 FFFFFFFF", "FFFFFFFF 56 00000000"]
-    {
+    for opens in [INFO, "FFFFFFFF 57", "FFFFFFFF 69", "FFFFFFFF 55 FFFFFFFF"] {
         assert!(A2s::opens(&bytes(opens)), "{opens}");
     }
     let challenged = &format!("{INFO} 4BA1D522");
-    for not in
-        [challenged, "FFFFFFFF 55 4BA1D522", INFO_RESPONSE, "", "FEFFFFFF 01000000 02 00 E004"]
-    {
+    // Servers may have given 0.
+    let zero = "FFFFFFFF 56 00000000";
+    let split = "FEFFFFFF 01000000 02 00 E004";
+    for not in [challenged, zero, "FFFFFFFF 55 4BA1D522", INFO_RESPONSE, "", split] {
         assert!(!A2s::opens(&bytes(not)), "{not}");
     }
 }

@@ -66,6 +66,44 @@ fn data_beside_a_challenge_answers_the_request() {
     }
 }
 
+/// The request that returns the challenge may be missing from the capture.
+#[test]
+fn a_list_after_a_challenge_proves_nothing_against_the_challenge() {
+    let lab = said(&[(0.0, U1), (0.1, A), (0.2, D)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S023), [1, 0, 1]);
+    let lab = said(&[(0.0, U1), (0.1, D)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S023), [0, 1, 0]);
+}
+
+/// A client that has asked for a challenge may have been given one that the capture lacks.
+#[test]
+fn a_challenge_that_may_be_missing_accuses_nobody() {
+    let lab = said(&[(0.0, U1), (0.2, U), (0.3, D)], 9.0);
+    let both = [&rules::A2S022, &rules::A2S024].map(|rule| verdict(&lab, rule)[1..].to_vec());
+    assert_eq!(both, [[0, 1], [0, 1]]);
+    let lab = said(&[(0.0, U1), (0.1, "FFFFFFFF 41 01020304"), (0.2, U), (0.3, D)], 9.0);
+    let both = [&rules::A2S022, &rules::A2S024].map(|rule| verdict(&lab, rule)[1..].to_vec());
+    assert_eq!(both, [[1, 0], [1, 0]]);
+}
+
+/// The first response that no request has may answer one from before the capture; the others keep their requests.
+#[test]
+fn what_was_asked_before_the_capture_is_answered_in_it() {
+    let rules = "FFFFFFFF 45 0100 'motd' 00 'x' 00";
+    let (v, v1) = ("FFFFFFFF 56 32000000", "FFFFFFFF 56 FFFFFFFF");
+    let lab = said(&[(0.0, v), (0.1, D), (0.2, rules)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S060), [1, 0, 0]);
+    assert_eq!(verdict(&lab, &rules::A2S061), [1, 0, 1]);
+    assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
+    let lab = said(&[(0.0, A), (0.1, TC), (0.2, rules), (0.3, U1), (0.4, I)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S060), [1, 0, 0]);
+    // Not after a silence, nor where the beginning is in the capture.
+    let lab = said(&[(0.0, v), (0.1, rules), (5.0, v), (5.1, D)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S060), [1, 1, 0]);
+    let lab = said(&[(0.0, v1), (0.1, D)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S060), [0, 1, 0]);
+}
+
 #[test]
 fn a_response_of_another_kind_has_its_request() {
     let lab = said(&[(0.0, U1), (0.1, "FFFFFFFF 45 0100 'motd' 00 'x' 00")], 9.0);

@@ -126,7 +126,9 @@ fn a_challenge_of_zero_is_valid_if_the_server_sent_it() {
     let lab = said(&[T, zero, &format!("{T} 00000000"), I, u, D]);
     assert_eq!(lab.codes(), ["(A2S026)"]);
     let lab = said(&[u, D]);
-    assert_eq!(exchange(&lab), [("(A2S022)".to_owned(), 1), ("A2S024".to_owned(), 2)]);
+    assert_eq!(exchange(&lab), [("(A2S022)".to_owned(), 1), ("A2S024?".to_owned(), 2)]);
+    let lab = said(&[U1, A, u, D]);
+    assert_eq!(exchange(&lab), [("(A2S022)".to_owned(), 3), ("A2S024".to_owned(), 4)]);
 }
 
 #[test]
