@@ -13,6 +13,7 @@ mod elsewhere;
 mod filtered;
 mod frequent;
 mod game_port;
+mod handed_out;
 mod lists;
 mod load;
 mod loads;
@@ -34,8 +35,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::abuse_rules::SEC004;
 use crate::kit::{
     AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name,
-    NewFor, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, TRANSLATED_WITHIN,
-    Time, is_private,
+    Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time,
 };
 use crate::net_rules::NET011;
 pub use balances::Balances;
@@ -332,7 +332,15 @@ impl Ledger {
             CrossFlowEvent::Foreign { challenge, evidence, rule } => {
                 self.foreign((challenge, evidence), (false, rule), basis);
             }
-            CrossFlowEvent::RequestMissing => self.requests_missing += 1,
+            CrossFlowEvent::Unheard { what: Name(what), evidence, rule } => {
+                self.breach(rule, evidence, *basis, rule.who, || Detail::Unheard(what));
+            }
+            CrossFlowEvent::RequestMissing => {
+                let (ends, most) = ([seen.to, seen.from], self.settings.most);
+                let timeout = self.settings.answer_timeout;
+                let is_early = self.early.is_answered(ends, seen.mark.time, timeout, most);
+                self.requests_missing += u64::from(!is_early);
+            }
             CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, basis),
             CrossFlowEvent::Unanswered(exchange) => {
                 self.open(exchange, false, basis);
@@ -414,9 +422,19 @@ impl Ledger {
         who: Role,
         detail: impl FnOnce() -> String,
     ) {
+        self.breach(rule, evidence, basis, who, || Detail::Text(detail()));
+    }
+
+    fn breach(
+        &mut self,
+        rule: &'static Rule,
+        evidence: Evidence,
+        basis: Basis,
+        who: Role,
+        detail: impl FnOnce() -> Detail,
+    ) {
         if self.has_room(self.breaches.len(), |_| false) {
-            let detail = Detail::Text(detail());
-            self.breaches.push(CrossFlowBreach::of(rule, evidence, basis, who, detail));
+            self.breaches.push(CrossFlowBreach::of(rule, evidence, basis, who, detail()));
         }
     }
 
@@ -465,39 +483,6 @@ impl Ledger {
         }
     }
 
-    fn handed_out(
-        &mut self,
-        challenge: [u8; 16],
-        (rule, new_for): (&'static Rule, NewFor),
-        basis: Basis,
-    ) {
-        let SeenMessage { from, to, mark } = basis.seen;
-        let challenge = (from.ip(), challenge);
-        if !self.has_room(self.handed_out.len(), |it| it.handed_out.contains_key(&challenge)) {
-            return;
-        }
-        let before = self.handed_out.insert(challenge, (to, mark.time));
-        let is_new = before.is_none_or(|(other, time)| {
-            let since = mark.time.since(time);
-            // One datagram, recorded before and behind NAT.
-            let is_translated =
-                is_private(other.ip()) != is_private(to.ip()) && since <= TRANSLATED_WITHIN;
-            match new_for {
-                NewFor::All => false,
-                _ if is_translated => true,
-                NewFor::OtherHosts => other.ip() == to.ip() || since > MINUTE,
-                NewFor::OtherSockets => other == to || since > MINUTE,
-            }
-        });
-        let detail = || match (new_for, before) {
-            (NewFor::OtherHosts | NewFor::OtherSockets, Some((other, _))) => {
-                format!("{other} was given the same challenge")
-            }
-            _ => "this challenge was given before".to_owned(),
-        };
-        self.rule(rule, is_new, basis, Role::Master, detail);
-    }
-
     /// The user states that the capture is complete: nothing came before it.
     pub fn nothing_came_before(&mut self) {
         self.early.forget();
@@ -513,8 +498,9 @@ impl Ledger {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
         let early = std::mem::take(&mut self.early);
         let timeout = self.settings.answer_timeout;
-        let review = elsewhere.review(timeout, |client, time| {
-            time.since(begin) < timeout && early.ask_several(client)
+        let review = elsewhere.review(timeout, |[client, server], time| {
+            let may_be_older = early.ask_several(client) || early.asked_before([client, server]);
+            time.since(begin) < timeout && may_be_older
         });
         let clients = if review.unasked.is_empty() { Set::default() } else { loads.clients() };
         let since = (begin, timeout);
@@ -530,6 +516,9 @@ impl Ledger {
         let mut breaches = std::mem::take(&mut self.breaches);
         for breach in &mut breaches {
             breach.evidence.lossy |= self.full;
+            if matches!(breach.detail, Detail::Unheard(_)) && breach.evidence.began {
+                breach.evidence.asked_party_seen = is_heard(breach.basis.seen.to.ip());
+            }
         }
         breaches.extend(review.breaches);
         let mut victims = Victims::default();

@@ -442,11 +442,10 @@ impl Checker {
     fn leaves_out(
         &mut self,
         rule: &'static Rule,
-        evidence: Evidence,
+        verdict: Verdict,
         side: Side,
         context: &FlowContext,
     ) -> bool {
-        let verdict = self.results.verdict(rule, Some(evidence));
         let is_full = self.is_full(rule, verdict);
         if is_full {
             self.results.count(rule, verdict, 1);

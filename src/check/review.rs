@@ -58,11 +58,11 @@ impl Checker {
                 continue;
             }
             self.results.evidence(Evidence { lossy, ..Evidence::default() });
-            let verdict = self.results.verdict(rule, Some(breach.evidence));
+            let verdict = self.results.verdict(rule, Some((breach.evidence, mark.time)));
             let if_heard = self.results.is_proven_if_heard(rule, breach.evidence);
             let severity = self.results.severity(rule, verdict);
             self.reviewed.count(rule, severity, (verdict, if_heard), &context);
-            if !self.leaves_out(rule, breach.evidence, mark.side, &context) {
+            if !self.leaves_out(rule, verdict, mark.side, &context) {
                 let detail = || breach.detail.to_string();
                 self.results.recalled(rule, false, breach.evidence, &mark, detail);
                 self.take(&context, Some(&breach));
@@ -71,7 +71,7 @@ impl Checker {
         self.results.evidence(Evidence::default());
         for (rule, evidence, times) in review.beyond {
             self.traffic.requests.is_cut |= rule.requires_response;
-            let verdict = self.results.verdict(rule, Some(evidence));
+            let verdict = self.results.verdict(rule, Some((evidence, read.end())));
             self.results.count(rule, verdict, times);
             if self.selection.has(rule) {
                 let severity = self.results.severity(rule, verdict);

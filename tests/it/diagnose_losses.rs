@@ -251,8 +251,9 @@ fn a_request_that_is_answered_was_right() {
     // One that is not is mended by right ones after it.
     let (_, report) = diagnosed(&session(30, 5, false), &Setting::udp(6500), &[]);
     assert_eq!(item(&report, "clients", "ask.wellformed"), "yes", "{report:#}");
+    // At the end, the challenge that the client has asked for may be missing.
     let (_, report) = diagnosed(&session(6, 5, false), &Setting::udp(6500), &[]);
-    assert_eq!(item(&report, "clients", "ask.wellformed"), "no challenge_wrong", "{report:#}");
+    assert_eq!(item(&report, "clients", "ask.wellformed"), "yes", "{report:#}");
 }
 
 /// The request for a challenge and the challenge are missing, from a port of their own.

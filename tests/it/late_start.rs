@@ -277,3 +277,49 @@ fn a_response_of_a_server_that_was_asked_before_the_capture_is_its_own() {
     assert!(verdict(0.0, "", &[]), "no other server is asked from this socket");
     assert!(verdict(9.0, "ud", &[]), "a request before the capture would be too old");
 }
+
+#[test]
+fn a_challenge_that_comes_at_the_beginning_need_not_answer_another_server() {
+    let (info, own) = ("FFFFFFFF 54 'Source Engine Query' 00", "FFFFFFFF 41 11111111");
+    let scan = |returned: &str| {
+        format!(
+            "0.000 c > s  {info}\n0.001 c > t  {info}\n0.040 s > c  {own}\n{returned}\n\
+             0.042 t > c  FFFFFFFF 41 22222222\n0.043 c > t  {info} 22222222\nend 60"
+        )
+    };
+    let goes_on = scan(&format!("0.041 c > s  {info} 11111111"));
+    assert_eq!(late_rule(&goes_on, &Setting::udp(27015), 1, "A2S065"), "pass");
+    // Whoever does not return it may have been answered by the wrong host.
+    let stops = scan("0.041 c > t:9  00");
+    assert_eq!(late_rule(&stops, &Setting::udp(27015), 1, "A2S065"), "fail");
+}
+
+#[test]
+fn a_socket_that_was_used_before_the_capture_is_not_new() {
+    let page = |host: u8| format!("FFFFFFFF 660A ip:81.20.{host}.1:27015 ip:81.20.{host}.2:27015");
+    let (first, second, third) = (page(1), page(2), page(3));
+    let query = |seed: &str| format!("31 FF '{seed}' 00 00");
+    let [zero, one, two] = ["0.0.0.0:0", "81.20.1.2:27015", "81.20.2.2:27015"].map(query);
+    let both = format!(
+        "0.00 c > m  {zero}\n0.02 m > c  {first}\n0.10 c1 > m  {zero}\n0.12 m > c1  {first}\n\
+         0.20 c > m  {one}\n0.22 m > c  {second}\n0.30 c > m  {two}\n0.32 m > c  {third}\nend 60"
+    );
+    let setting = Setting::udp(27011);
+    assert_eq!(late_rule(&both, &setting, 0, "VM017"), "not_exercised");
+    assert_eq!(late_rule(&both, &setting, 6, "VM017"), "not_exercised");
+    let other = format!(
+        "0.00 c > m  {one}\n0.02 m > c  {second}\n0.10 c1 > m  {zero}\n0.12 m > c1  {first}\n\
+         0.20 c2 > m  {two}\n0.22 m > c2  {third}\n0.30 c3 > m  {query}\n0.32 m > c3  {third}\nend 60",
+        query = query("81.20.9.9:27015")
+    );
+    assert_eq!(
+        late_rule(&other, &setting, 0, "VM017"),
+        "fail",
+        "the third socket goes on from the first"
+    );
+    let (_, inconclusive) = other.split_once("0.10").unwrap();
+    let (inconclusive, last) = inconclusive.split_once("0.20").unwrap();
+    let (_, last) = last.split_once("0.30").unwrap();
+    let script = format!("0.10{inconclusive}0.30{last}");
+    assert_eq!(late_rule(&script, &setting, 0, "VM017"), "inconclusive");
+}

@@ -88,6 +88,7 @@ mod record;
 mod recorded;
 mod report;
 mod reproducible;
+mod rounds;
 mod rules;
 mod samples;
 mod schemas;

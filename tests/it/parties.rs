@@ -22,7 +22,8 @@ const CUT_SHORT: &str = "0.00 c > s  FFFFFFFF 54 'Source Engine Query' 00\n\
 
 /// Requests for a challenge that are as good as right, and one challenge that nobody gave.
 fn notes_then_an_error(notes: usize) -> String {
-    let mut script = String::new();
+    let mut script =
+        "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.00 s > c  FFFFFFFF 41 4BA1D522\n".to_owned();
     for turn in 0..notes {
         let at = turn as f64 / 10.0;
         script += &format!("{at:.1} c > s  FFFFFFFF 55 00000000\n");
@@ -58,7 +59,7 @@ fn what_fails_is_kept_whatever_came_before_it() {
     let run = project.run(&["check", "kept.pcap"]);
     let first = run.out.lines().next().expect("a verdict");
     assert!(first.contains(": 1 error, 0 warnings, 1,100 notes; "));
-    assert!(run.out.contains("  1,100 x client 10.0.0.1, first in frame 1,"), "{}", run.out);
+    assert!(run.out.contains("  1,100 x client 10.0.0.1, first in frame 3,"), "{}", run.out);
 }
 
 #[test]

@@ -295,9 +295,14 @@ impl Conversation {
 
     /// Whether another host may have given the client a challenge: it has asked for one, and none came on this flow.
     pub(super) fn may_be_challenged_elsewhere(&self) -> bool {
+        !self.was_given_any() && self.waits_for_challenge()
+    }
+
+    /// Whether the client has asked for a challenge that did not come so far.
+    pub(super) fn waits_for_challenge(&self) -> bool {
         let waits =
             |asked: &PendingRequest| asked.what.kind == PacketKind::Challenge && asked.is_open();
-        !self.was_given_any() && self.requests.iter().any(|asked| waits(&asked))
+        self.requests.iter().any(|asked| waits(&asked))
     }
 
     /// Whether an info request is pending.

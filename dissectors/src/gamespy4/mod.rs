@@ -237,7 +237,8 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     sink.end(request_message(summary.kind), payload);
 }
 
-/// Whether the challenge is correct, if known: it may be an older one than are stored, or one that cannot be read.
+/// Whether the challenge is correct, if known: it may be an older one than are stored, one that cannot be read, or one that
+/// the client has asked for and that the capture lacks.
 fn verified<S: Sink>(
     cx: &Context<'_, GameSpy4>,
     summary: Option<Read<i32>>,
@@ -245,8 +246,9 @@ fn verified<S: Sink>(
     sink: &mut S,
 ) -> Option<bool> {
     let given = cx.conversation.given();
-    let is_older = cx.conversation.was_given_more()
-        && summary.is_some_and(|summary| !given.contains(&summary.value));
+    let has_more = cx.conversation.was_given_more()
+        || cx.conversation.was_given_any() && cx.conversation.waits_for_challenge();
+    let is_older = has_more && summary.is_some_and(|summary| !given.contains(&summary.value));
     sink.evidence(Evidence { lost: payload.lost || is_older, ..cx.flow.evidence() });
     let verified = rules::challenge(given, summary, cx.flow.began, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
@@ -307,6 +309,9 @@ fn check_early<S: Sink>(
         let evidence = cx.flow.evidence();
         if is_asked && !is_challenge && challenge != 0 {
             rules::challenge_of_another(None, challenge, evidence, cx.flow.seen_in(mark), sink);
+        } else if spoken.is_none() && challenge == 0 {
+            let evidence = Evidence { began: false, ..evidence };
+            rules::never_challenged(evidence, cx.flow.seen_in(mark), sink);
         } else {
             rules::challenge_came_later(given, evidence, &mark, sink);
         }

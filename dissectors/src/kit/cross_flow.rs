@@ -29,6 +29,16 @@ pub enum CrossFlowEvent {
         /// The rule that this breaks.
         rule: &'static Rule,
     },
+    /// The sender broke a rule about what should have come before, and nothing of the receiver is on this flow: a packet of
+    /// its host in any other flow shows that it was recorded.
+    Unheard {
+        /// What is wrong.
+        what: Name,
+        /// The evidence at this message.
+        evidence: Evidence,
+        /// The rule that this breaks.
+        rule: &'static Rule,
+    },
     /// The sender, a server, sent the receiver a response without a request.
     Unasked(Exchange),
     /// The sender, a server, answered a request of the receiver's that the capture lacks, although it has others of the flow.
@@ -136,6 +146,7 @@ impl CrossFlowEvent {
         match &mut self {
             CrossFlowEvent::Accepted { foreign: Some((evidence, _)), .. }
             | CrossFlowEvent::Foreign { evidence, .. }
+            | CrossFlowEvent::Unheard { evidence, .. }
             | CrossFlowEvent::Unasked(Exchange { evidence, .. })
             | CrossFlowEvent::Unanswered(Exchange { evidence, .. }) => *evidence = with,
             _ => {}
@@ -149,7 +160,9 @@ impl CrossFlowEvent {
             CrossFlowEvent::Accepted { foreign, .. } => {
                 foreign.map(|(evidence, _)| evidence).unwrap_or_default()
             }
-            CrossFlowEvent::Foreign { evidence, .. } => evidence,
+            CrossFlowEvent::Foreign { evidence, .. } | CrossFlowEvent::Unheard { evidence, .. } => {
+                evidence
+            }
             CrossFlowEvent::Unasked(exchange) | CrossFlowEvent::Unanswered(exchange) => {
                 exchange.evidence
             }

@@ -2,8 +2,13 @@
 
 use crate::kit::{
     Clock, Counts, Evidence, Finding, LeftOut, Mark, Rounds, Rule, RuleCounts, Severities,
-    Severity, Sink, Span, Verdict,
+    Severity, Sink, Span, Time, Verdict,
 };
+
+/// The clock at this time, if the message is an earlier one.
+fn at(clock: Clock, time: Option<Time>) -> Clock {
+    Clock { now: time.unwrap_or(clock.now), ..clock }
+}
 
 /// Counts passes, and keeps findings.
 pub struct RuleResults {
@@ -98,7 +103,7 @@ impl RuleResults {
         verdict.severity(self.severities.of(rule))
     }
 
-    /// The following results are of a flow without its beginning, which has broken rules in these rounds.
+    /// The following results are of a flow that has broken rules in these rounds.
     #[inline]
     pub fn enter_flow(&mut self, rounds: Rounds, clock: Clock) {
         self.flow = Some((rounds, clock));
@@ -110,28 +115,32 @@ impl RuleResults {
         self.flow.take().map(|(rounds, _)| rounds)
     }
 
-    /// The verdict on a breach by an earlier message, if that has its own evidence.
-    pub fn verdict(&self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
-        let evidence = self.evidence_of(recalled);
-        let is_proven = self.in_rounds(rule, evidence).suffices(rule.needs);
+    /// The verdict on a breach by an earlier message, if that has its own evidence and time.
+    pub fn verdict(&self, rule: &Rule, recalled: Option<(Evidence, Time)>) -> Verdict {
+        let evidence = self.evidence_of(recalled.map(|(evidence, _)| evidence));
+        let is_proven =
+            self.in_rounds(rule, evidence, recalled.map(|(_, time)| time)).suffices(rule.needs);
         if is_proven { Verdict::Fail } else { Verdict::Inconclusive }
     }
 
-    /// The evidence at a breach, with what earlier rounds of the flow prove.
-    pub fn in_rounds(&self, rule: &Rule, evidence: Evidence) -> Evidence {
-        let prove = |(rounds, clock): &(Rounds, Clock)| rounds.prove(rule, self.number, *clock);
+    /// The evidence at a breach, of an earlier message if that has its own time, with what earlier rounds of the flow
+    /// prove.
+    pub fn in_rounds(&self, rule: &Rule, evidence: Evidence, time: Option<Time>) -> Evidence {
+        let prove =
+            |(rounds, clock): &(Rounds, Clock)| rounds.prove(rule, self.number, at(*clock, time));
         Evidence { began: evidence.began || self.flow.as_ref().is_some_and(prove), ..evidence }
     }
 
-    /// The flow breaks a rule, in an earlier message if that has its own evidence. It is a round unless the recording lost
-    /// something.
-    pub fn round_broken(&mut self, rule: &Rule, recalled: Option<Evidence>) {
-        let evidence = self.evidence_of(recalled);
+    /// The flow breaks a rule, in an earlier message if that has its own evidence and time. It is a round unless the
+    /// recording lost something; what is proven anyway needs no rounds.
+    pub fn round_broken(&mut self, rule: &Rule, recalled: Option<(Evidence, Time)>) {
+        let evidence = self.evidence_of(recalled.map(|(evidence, _)| evidence));
         let from_begin = Evidence { began: true, asked_party_seen: true, ..evidence };
-        if from_begin.suffices(rule.needs)
+        if !evidence.suffices(rule.needs)
+            && from_begin.suffices(rule.needs)
             && let Some((rounds, clock)) = &mut self.flow
         {
-            rounds.broken(rule, self.number, *clock);
+            rounds.broken(rule, self.number, at(*clock, recalled.map(|(_, time)| time)));
         }
     }
 
@@ -169,8 +178,8 @@ impl RuleResults {
         self.counts.of_mut(rule).count(verdict, times);
     }
 
-    /// Counts a breach, by an earlier message if that has its own evidence. Returns its verdict.
-    pub fn count_breach(&mut self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
+    /// Counts a breach, by an earlier message if that has its own evidence and time. Returns its verdict.
+    pub fn count_breach(&mut self, rule: &Rule, recalled: Option<(Evidence, Time)>) -> Verdict {
         let verdict = self.verdict(rule, recalled);
         self.round_broken(rule, recalled);
         self.count(rule, verdict, 1);
@@ -179,7 +188,11 @@ impl RuleResults {
 
     /// Counts a breach. Returns its verdict if the finding should be kept.
     #[cold]
-    fn broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> Option<Verdict> {
+    fn broken(
+        &mut self,
+        rule: &'static Rule,
+        recalled: Option<(Evidence, Time)>,
+    ) -> Option<Verdict> {
         let verdict = self.count_breach(rule, recalled);
         self.has_room(rule, verdict).then_some(verdict)
     }
@@ -272,7 +285,7 @@ impl Sink for RuleResults {
             self.passed(rule, 1);
             return;
         }
-        if let Some(verdict) = self.broken(rule, Some(evidence)) {
+        if let Some(verdict) = self.broken(rule, Some((evidence, mark.time))) {
             self.keep(rule, verdict, mark.whole(), Some(mark), detail());
             let if_heard = self.is_proven_if_heard(rule, evidence);
             if let Some(found) = self.findings.last_mut() {

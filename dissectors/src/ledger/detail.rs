@@ -27,6 +27,8 @@ pub enum Detail {
     Incomplete(PartsFound),
     /// A challenge was used that was never given.
     Foreign(i32),
+    /// This, if the receiver's host was recorded, from which nothing came before.
+    Unheard(&'static str),
     /// It was accepted.
     Accepted(i32),
 }
@@ -38,6 +40,7 @@ impl fmt::Display for Detail {
             Detail::Elsewhere { name, from, asked } => {
                 write!(f, "{name} comes from {from}, asked was {asked}")
             }
+            Detail::Unheard(what) => f.write_str(what),
             Detail::Unasked(name) => write!(f, "no request for {name}"),
             Detail::Unanswered(name) => write!(f, "{name} is not answered"),
             Detail::Incomplete(parts) => parts.fmt(f),

@@ -13,6 +13,8 @@ pub(super) struct EarlyAskers {
     first: Map<Socket, [Option<Host>; 2]>,
     /// Those that ask a third one, which is no accident.
     of_several: Set<Socket>,
+    /// Sockets, and servers whose responses to requests before the capture they go on from.
+    of_older: Set<[Socket; 2]>,
 }
 
 impl EarlyAskers {
@@ -44,7 +46,28 @@ impl EarlyAskers {
 
     /// Nothing was asked before the capture.
     pub(super) fn forget(&mut self) {
-        (self.first, self.of_several) = Default::default();
+        (self.first, self.of_several, self.of_older) = Default::default();
+    }
+
+    /// A server answers a request of this client that is not in the capture. Returns whether that may be because the request
+    /// was sent before the beginning.
+    pub(super) fn is_answered(
+        &mut self,
+        [client, server]: [SocketAddr; 2],
+        time: Time,
+        timeout: i64,
+        most: usize,
+    ) -> bool {
+        let is_early = self.since.is_none_or(|since| time.since(since) < timeout);
+        if is_early && self.of_older.len() < most {
+            self.of_older.insert([Socket(client), Socket(server)]);
+        }
+        is_early
+    }
+
+    /// Whether a server has answered a request of this client from before the capture.
+    pub(super) fn asked_before(&self, ends: [SocketAddr; 2]) -> bool {
+        self.of_older.contains(&ends.map(Socket))
     }
 
     /// Whether a socket asks several hosts.

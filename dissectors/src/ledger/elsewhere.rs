@@ -272,16 +272,17 @@ impl Elsewhere {
         true
     }
 
-    /// Matches requests and responses, and checks the rules. `may_be_older`: whether what this client gets at this time may
-    /// answer a request before the capture.
+    /// Matches requests and responses, and checks the rules. `may_be_older`: whether what this client gets from this server
+    /// at this time may answer a request before the capture.
     pub(super) fn review(
         &mut self,
         timeout: i64,
-        may_be_older: impl Fn(SocketAddr, Time) -> bool,
+        may_be_older: impl Fn([SocketAddr; 2], Time) -> bool,
     ) -> UnmatchedReview {
         // What a response repeats of its request shows which one that is.
         let may_be_older = |response: &Unmatched| {
-            response.exchange.id.is_none() && may_be_older(response.client.get(), response.time())
+            let ends = [response.client.get(), response.server.get()];
+            response.exchange.id.is_none() && may_be_older(ends, response.time())
         };
         let order = |a: &Unmatched, b: &Unmatched| {
             let place = |it: &Unmatched| (it.exchange.began, it.mark.get().frame);

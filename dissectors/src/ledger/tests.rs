@@ -1,6 +1,6 @@
 //! Rules of the ledger, with events made by hand.
 
-use crate::kit::{ListRules, Mark, Name, Side};
+use crate::kit::{ListRules, Mark, Name, NewFor, Side};
 
 use super::lists::LISTED;
 use super::*;

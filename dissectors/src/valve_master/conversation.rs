@@ -189,7 +189,8 @@ fn query<S: Sink>(
     }
     let most = cx.settings.limits.remembered;
     let first_page = matches!(asked, QueryPosition::First { .. }) && seed != ZERO;
-    let wanted = WantedReply { addresses: summary.addresses, first_page };
+    let is_new = asked == QueryPosition::First { elsewhere: true };
+    let wanted = WantedReply { addresses: summary.addresses, first_page, is_new };
     // The end of a cut filter may be the end of an address.
     if wanted == WantedReply::default() || payload.lost {
         cx.shared.wanted.remove(&ends);
@@ -247,7 +248,10 @@ fn listed<S: Sink>(
         && let Some((time, page)) = cx.shared.first_pages.get_mut(&key, most)
         && payload.time.since(*time) <= FIRST_PAGE
     {
+        let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
+        sink.evidence(Evidence { began: wanted.is_new, ..evidence });
         rules::first_page(first, *page, summary.at, sink);
+        sink.evidence(evidence);
     }
 }
 
@@ -478,10 +482,17 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
 /// Checks an info string before any challenge. If it was not followed at once by a challenge, an
 /// earlier one may be missing from the capture.
 fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink: &mut S) {
-    if let Some(mark) = early {
-        let evidence =
-            Evidence { began: cx.flow.began, asked_party_seen: followed, ..Evidence::default() };
-        rules::unchallenged(evidence, &mark, sink);
+    match early {
+        Some(mark) if followed => {
+            let (began, asked_party_seen) = (cx.flow.began, true);
+            let evidence = Evidence { began, asked_party_seen, ..Evidence::default() };
+            rules::challenged_late(evidence, &mark, sink);
+        }
+        Some(mark) => {
+            let evidence = Evidence { began: false, ..cx.flow.evidence() };
+            rules::never_challenged(evidence, cx.flow.seen_in(mark), sink);
+        }
+        None => {}
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) enum QueryPosition {
         ended: bool,
         /// What differs from the listing's first query.
         change: Option<Change>,
-        /// The recording lost the end of the previous reply.
+        /// The recording lost the previous reply, or its end.
         lost: bool,
     },
 }
@@ -181,6 +181,16 @@ impl Listing {
             Some((_, filter)) if filter == query.filter => None,
             _ => Some(Change::Filter),
         };
+        // It asks from an address of the reply to the query before, which the capture lacks.
+        let is_before = |asked: &PendingRequest| {
+            asked.is_open() && asked.what.query().is_some_and(|asked| asked.repeats(&before))
+        };
+        if ![self.last, before.seed].contains(&query.seed)
+            && let Some(at) = requests.position(is_before)
+        {
+            requests.may_be_answered(at);
+            return QueryPosition::On { last: None, ended: false, change, lost: true };
+        }
         QueryPosition::On { last: self.last, ended: self.ended, change, lost: self.lost }
     }
 

@@ -34,6 +34,8 @@ pub(super) struct WantedReply {
     pub(super) addresses: WantedAddresses,
     /// The first page, because the socket is new, although the query asks for a later one.
     pub(super) first_page: bool,
+    /// The socket is new for certain: another one of its host has received the address that it asks from.
+    pub(super) is_new: bool,
 }
 
 /// Nanoseconds within which two first pages of a list begin with the same server.

@@ -199,10 +199,8 @@ impl<F: FieldSink> Recorder<F> {
     /// The following messages are of this flow, until [`Recorder::settle_in`].
     #[inline]
     pub(super) fn count_in(&mut self, flow: &mut FlowMut<'_>) {
-        if flow.begins_late() {
-            let clock = Clock { now: flow.last(), timeout: self.answer_timeout };
-            self.results.enter_flow(flow.take_rounds(), clock);
-        }
+        let clock = Clock { now: flow.last(), timeout: self.answer_timeout };
+        self.results.enter_flow(flow.take_rounds(), clock);
         self.exchanges = flow.exchanges;
         self.asked = flow.asked();
     }
@@ -349,9 +347,9 @@ impl<F: FieldSink> Recorder<F> {
     /// finding needs a text.
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
-        let evidence = recalled.map(|(evidence, _)| evidence);
-        let verdict = self.results.verdict(rule, evidence);
-        let if_heard = evidence.is_some_and(|it| self.results.is_proven_if_heard(rule, it));
+        let before = recalled.map(|(evidence, mark)| (evidence, mark.time));
+        let verdict = self.results.verdict(rule, before);
+        let if_heard = before.is_some_and(|(it, _)| self.results.is_proven_if_heard(rule, it));
         self.counts.findings.count(rule, verdict, if_heard);
         let is_certain = verdict != Verdict::Inconclusive;
         if rule.requires_response
@@ -371,7 +369,7 @@ impl<F: FieldSink> Recorder<F> {
             }
         };
         if !is_wanted {
-            self.results.count_breach(rule, recalled.map(|(evidence, _)| evidence));
+            self.results.count_breach(rule, before);
         }
         is_wanted
     }

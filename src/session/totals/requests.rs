@@ -153,9 +153,11 @@ impl Requests {
         }
     }
 
-    /// Whether messages of this host to masters were recorded, as far as that was kept.
+    /// Whether responses of this host, or its messages to masters, were recorded, as far as that was kept.
     pub fn is_heard(&self, host: IpAddr) -> bool {
-        self.is_full || self.heard.contains(&host)
+        let responds = |it: &AskedServer| matches!(it, AskedServer::Responds { .. });
+        let mut servers = self.servers.iter().filter(|(server, _)| server.ip() == host);
+        self.is_full || self.heard.contains(&host) || servers.any(|(_, it)| responds(it))
     }
 
     /// A request, which the mark identifies, has no response in the capture. `if_heard`: this rule is broken for certain

@@ -2,8 +2,8 @@
 
 use crate::gamespy4::pending::PendingRequest;
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseRules, Rule, SeenMessage,
-    Sink, Span,
+    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Name, Read, ResponseRules, Rule,
+    SeenMessage, Sink, Span,
 };
 use crate::rule;
 
@@ -186,6 +186,17 @@ pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
     sink: &mut S,
 ) {
     sink.recalled(&GS4008, given, evidence, mark, || NONE_GIVEN.to_owned());
+}
+
+/// An info request without a challenge, on a flow where the server has sent nothing. One challenge may be missing from the
+/// capture; if the client sends several and the server's host is heard elsewhere, there was none.
+pub(in crate::gamespy4) fn never_challenged<S: Sink>(
+    evidence: Evidence,
+    seen: SeenMessage,
+    sink: &mut S,
+) {
+    let fact = CrossFlowEvent::Unheard { what: Name(NONE_GIVEN), evidence, rule: &GS4008 };
+    sink.unless_explained(&GS4008, None, fact, seen, || NONE_GIVEN.to_owned());
 }
 
 /// An info request before any challenge from its server: another one may have given it, because the client has asked

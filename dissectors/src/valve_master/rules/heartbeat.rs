@@ -1,6 +1,6 @@
 //! How a game server joins, stays in the list, and leaves it.
 
-use crate::kit::{Evidence, Mark, Settings, Sink, Span};
+use crate::kit::{CrossFlowEvent, Evidence, Mark, Name, SeenMessage, Settings, Sink, Span};
 use crate::rule;
 use crate::valve_master::info_keys::Engine;
 use crate::valve_master::registration::Claimed;
@@ -59,7 +59,7 @@ pub(in crate::valve_master) const REVERSED: &str = "as big-endian";
 pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink: &mut S) {
     match claimed {
         Claimed::Unclear => {}
-        Claimed::Unchallenged => sink.checked(&VM042, false, at, too_early),
+        Claimed::Unchallenged => sink.checked(&VM042, false, at, || TOO_EARLY.to_owned()),
         Claimed::Given => {
             sink.checked(&VM040, true, at, String::new);
             sink.checked(&VM042, true, at, String::new);
@@ -91,17 +91,26 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
     }
 }
 
-fn too_early() -> String {
-    "the info string comes before any challenge".to_owned()
-}
+const TOO_EARLY: &str = "the info string comes before any challenge";
 
-/// An earlier info string came before any challenge.
-pub(in crate::valve_master) fn unchallenged<S: Sink>(
+/// An earlier info string came before any challenge, and was followed by one.
+pub(in crate::valve_master) fn challenged_late<S: Sink>(
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
 ) {
-    sink.recalled(&VM042, false, evidence, mark, too_early);
+    sink.recalled(&VM042, false, evidence, mark, || TOO_EARLY.to_owned());
+}
+
+/// An info string came before any challenge, and none followed. One challenge may be missing from the capture; if each of
+/// several rounds lacks one and the master's host is heard elsewhere, there was none.
+pub(in crate::valve_master) fn never_challenged<S: Sink>(
+    evidence: Evidence,
+    seen: SeenMessage,
+    sink: &mut S,
+) {
+    let fact = CrossFlowEvent::Unheard { what: Name(TOO_EARLY), evidence, rule: &VM042 };
+    sink.unless_explained(&VM042, None, fact, seen, || TOO_EARLY.to_owned());
 }
 
 /// In nanoseconds.

@@ -140,8 +140,11 @@ impl<F: FieldSink> Sink for Recorder<F> {
             if at.is_none() {
                 self.unanswered(rule, fact.evidence(), &seen.mark);
             }
-            let fact = fact.with(self.results.in_rounds(rule, fact.evidence()));
-            self.results.round_broken(rule, at.is_none().then(|| fact.evidence()));
+            let (evidence, time) = (fact.evidence(), seen.mark.time);
+            let before = at.is_none().then_some((evidence, time));
+            let time = before.map(|(_, time)| time);
+            let fact = fact.with(self.results.in_rounds(rule, evidence, time));
+            self.results.round_broken(rule, before);
             return self.cross_flow(fact, seen);
         }
         self.cross_flow(fact, seen);
