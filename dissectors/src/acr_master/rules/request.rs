@@ -62,7 +62,7 @@ pub(in crate::acr_master) fn parameter_known<S: Sink>(at: Span, sink: &mut S) {
 
 pub(in crate::acr_master) fn parameter_unknown<S: Sink>(name: &[u8], at: Span, sink: &mut S) {
     sink.checked(&ACR003, false, at, || {
-        format!("there is no parameter {}", crate::kit::Quoted(name))
+        format!("the specification has no parameter {}", crate::kit::Quoted(name))
     });
 }
 

@@ -110,7 +110,7 @@ rule! {
 /// `line`: an unknown one.
 pub(in crate::acr_master) fn line_known<S: Sink>(line: Option<&[u8]>, at: Span, sink: &mut S) {
     sink.checked(&ACR015, line.is_none(), at, || {
-        format!("there is no line {}", crate::kit::Quoted(line.unwrap_or_default()))
+        format!("the specification has no line {}", crate::kit::Quoted(line.unwrap_or_default()))
     });
 }
 

@@ -25,6 +25,17 @@ fn a_client_asks_for_servers() {
     );
 }
 
+/// A wrong request is owed no response, but one in the endpoint's format is checked.
+#[test]
+fn a_response_to_a_wrong_request_is_checked_if_it_is_one() {
+    let codes = |request: &str, response: &str| exchange(request, response).codes();
+    let list = "masterserver_flags 8\naddserver 10.0.0.2 65535\nfoo\n";
+    assert_eq!(codes("/c?build_defs=300", list), ["ACR005", "ACR012", "ACR014", "ACR015"]);
+    assert_eq!(codes("/c?build_defs=300", "build_defs is too large\n"), ["ACR005"]);
+    assert_eq!(codes("/r?v=1&p=4294967296", "*f"), ["ACR005", "ACR020"]);
+    assert_eq!(codes("/r?v=1&p=4294967296", "the port is too large"), ["ACR005"]);
+}
+
 #[test]
 fn the_lines_may_be_in_any_order() {
     let [_, response] = fields(
