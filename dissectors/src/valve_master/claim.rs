@@ -26,6 +26,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => to_master,
         [b'b', b'\n'] | [b'b', b'\n', 0] => to_master,
         [b'q' | b'b', rest @ ..] if rest.len() < LONGEST_WEAK => to_master,
+        // Whatever its first byte is, a list without the line feed is none of these words.
+        [0xFF, 0xFF, 0xFF, 0xFF, b'f', blocks @ ..] if is_list(blocks) => from_master,
         // A word in place of the line feed belongs to another protocol: `statusResponse` of a Quake
         // 3 server.
         [0xFF, 0xFF, 0xFF, 0xFF, b'f' | b's', b'A'..=b'Z' | b'a'..=b'z', ..] => weak(hint.forced),

@@ -80,12 +80,15 @@ fn check_whole_pairs<S: Sink>(mut seen: SeenKeys<'_>, text: &[u8], at: Span, sin
     sink.whole_elements(false);
 }
 
-/// A 32-bit int in decimal digits, signed or unsigned.
+/// A 32-bit int in decimal digits, signed or unsigned, with zeros in front or without.
 pub(super) fn int(text: &[u8]) -> Option<u32> {
-    let (negative, digits) = match text.strip_prefix(b"-") {
-        Some(digits) => (true, digits),
-        None => (false, text),
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
     };
+    let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+    let digits = digits.get(zeros.min(digits.len().saturating_sub(1))..).unwrap_or(digits);
     if digits.is_empty() || digits.len() > 10 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
@@ -218,7 +221,11 @@ mod tests {
         assert_eq!(int(b"-1"), Some(u32::MAX));
         assert_eq!(int(b"4294967295"), Some(u32::MAX));
         assert_eq!(int(b"-2147483648"), Some(1 << 31));
-        for text in ["", "-", "+1", "4294967296", "-2147483649", "12a", "99999999999"] {
+        for text in ["01339895702", "+1339895702", "000000000001339895702"] {
+            assert_eq!(int(text.as_bytes()), Some(1_339_895_702), "{text}");
+        }
+        assert_eq!(int(b"00"), Some(0));
+        for text in ["", "-", "+", "4294967296", "-2147483649", "12a", "99999999999"] {
             assert_eq!(int(text.as_bytes()), None, "{text}");
         }
     }

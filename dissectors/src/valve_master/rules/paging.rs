@@ -78,7 +78,7 @@ pub(in crate::valve_master) fn asked<S: Sink>(
         QueryPosition::On { last: None, ended: false, lost: true, .. } => {
             for rule in [&VM021, &VM023] {
                 sink.checked(rule, false, at, || {
-                    "the capture does not hold the end of the reply before".to_owned()
+                    "the capture does not hold the reply before, or its end".to_owned()
                 });
             }
         }
@@ -114,7 +114,7 @@ pub(in crate::valve_master) fn asked<S: Sink>(
 
 rule! {
     /// A client that trusts the master takes a later page for the first one: servers are missing.
-    pub VM017 "first-batch" { severity: Warning, who: Master, needs: Interval,
+    pub VM017 "first-batch" { severity: Warning, who: Master, needs: Beginning,
         asks: "a query with an address as seed on a socket's first use is answered by the first batch (judged where that batch, same region and filter, is in the capture within a minute)",
         cite: [("IP:Port", "Note that whenever you open a new socket (and thus get a new random client port), the Master Server will always send you the first batch of IPs even if you pass a valid game server IP.")],
         right: paged!("1.00 c:50001 > m  31 FF '10.0.1.2:27015' 00 00\n1.02 m > c:50001  FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27015"),
@@ -143,7 +143,7 @@ rule! {
     /// The ledger checks this rule, because it needs more than one pair of hosts.
     pub VM028 "listed-then-queried" { severity: Note, who: Client, needs: Beginning,
         asks: "a client queries the servers of the list it got",
-        cite: [("IP:Port", "This allows steam to then grab another list of more servers.")],
+        cite: [("Reply format", "Some of the servers may be unreachable, so query each server directly to find out.")],
         right: concat!(listed!("31 FF '0.0.0.0:0' 00 00"), "\n1.00 c > s:27015  FFFFFFFF 54 'Source Engine Query' 00\n1.02 s:27015 > c  FFFFFFFF 49 11 'a' 00 'm' 00 'f' 00 'g' 00 0A00 00 10 00 64 6C 00 01 '1' 00"),
         wrong: concat!(listed!("31 FF '0.0.0.0:0' 00 00"), "\nend 60") }
 }

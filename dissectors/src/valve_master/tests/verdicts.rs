@@ -39,6 +39,20 @@ fn info(pairs: &[(&str, &str)]) -> String {
     format!("0\n{}\n", text.concat())
 }
 
+/// The line feed of the header is left out: the blocks of the list show that it is one.
+#[test]
+fn a_list_without_the_line_feed_is_a_reply_with_a_wrong_header() {
+    let known = Hint { from_port: true, to_port: false, known: true, forced: false };
+    let list = b"\xFF\xFF\xFF\xFFf\x51\x02\x03\x04\x69\x87\0\0\0\0\0\0".as_slice();
+    let words = b"\xFF\xFF\xFF\xFFfound nothing here".as_slice();
+    assert_eq!(ValveMaster::claim(list, known), Claim::Weak);
+    assert_eq!(ValveMaster::claim(words, known), Claim::No);
+    let query = b"1\xFF0.0.0.0:0\0\0".as_slice();
+    let steps = [(0, CLIENT, MASTER, query), (20, MASTER, CLIENT, list)];
+    let codes = converse(&steps, 9000).findings.into_iter().map(|it| it.0);
+    assert_eq!(codes.filter(|code| *code != "VM028").collect::<Vec<_>>(), ["VM010"]);
+}
+
 #[test]
 fn one_server_of_each_address_is_listed_on_all_pages() {
     let filter = r"\collapse_addr_hash\1";
