@@ -117,7 +117,6 @@ fn info_rest<S: Sink>(
 /// "These fields only exist in a response if the server is running The Ship". A version text
 /// begins with a printable character, a mode never is one: so their absence is noticed.
 fn the_ship<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
-    let start = r.at();
     if r.peek().first().is_some_and(u8::is_ascii_graphic) {
         rules::ship_fields(None, r.here(), r.sink);
         return Ok(());
@@ -125,7 +124,7 @@ fn the_ship<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     let mode = r.u8(&f::MODE)?;
     r.u8(&f::WITNESSES)?;
     r.u8(&f::DURATION_ARREST)?;
-    rules::ship_fields(Some(mode.value), r.since(start), r.sink);
+    rules::ship_fields(Some(mode.value), mode.at, r.sink);
     Ok(())
 }
 

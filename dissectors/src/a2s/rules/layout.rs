@@ -134,7 +134,10 @@ pub(in crate::a2s) fn after_bzip2<S: Sink>(length: usize, sink: &mut S) {
 
 /// Zeros after a request: a known deviation.
 pub(in crate::a2s) fn padding<S: Sink>(at: Span, sink: &mut S) {
-    sink.noted(&A2S006, at, || format!("{} zeros pad the request", at.len()));
+    sink.noted(&A2S006, at, || match at.len() {
+        1 => "1 zero pads the request".to_owned(),
+        zeros => format!("{zeros} zeros pad the request"),
+    });
 }
 
 /// The values that The Ship sends after the player list: a known deviation.

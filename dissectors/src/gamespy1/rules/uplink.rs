@@ -145,7 +145,7 @@ pub(in crate::gamespy1) fn same_server<S: Sink>(
 pub(in crate::gamespy1) fn heartbeat_unseen<S: Sink>(mark: &Mark, sink: &mut S) {
     let evidence = Evidence { lost: true, ..Evidence::default() };
     sink.recalled(&GS1023, false, evidence, mark, || {
-        "the heartbeat that it belongs to is not in the capture".into()
+        "the capture holds no heartbeat with a port and a game before it".into()
     });
 }
 
