@@ -101,13 +101,24 @@ fn condition(pair: &Pair<'_>, value_of: &KeyLookup<'_>) -> Option<bool> {
         (b"empty", b"1") => number("players").map(|players| players > 0),
         (b"full", b"1") => Some(number("players")? < number("max")?),
         (b"noplayers", b"1") => number("players").map(|players| players == 0),
-        (b"appid", _) => is("appid", value),
-        (b"napp", _) => is("appid", value).map(|is| !is),
+        (b"appid", _) => is_app(value, value_of("appid")?),
+        (b"napp", _) => is_app(value, value_of("appid")?).map(|is| !is),
         (b"gametype", _) => has_tags(value, value_of("gametype")?),
         (b"name_match", _) => fits(value, value_of("name")?),
         (b"version_match", _) => fits(value, value_of("version")?),
         _ => None,
     }
+}
+
+/// Whether a server's app ID is the one asked for. It may say the low 16 bits only: where these agree, and the rest is not
+/// known, it may be.
+fn is_app(asked: &[u8], said: &[u8]) -> Option<bool> {
+    let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u32>().ok();
+    let (Some(asked), Some(said)) = (number(asked), number(said)) else {
+        return Some(said.eq_ignore_ascii_case(asked));
+    };
+    let low = asked & u32::from(u16::MAX);
+    if asked != said && low == said { None } else { Some(asked == said) }
 }
 
 /// Maximum bytes of texts that are compared part by part.
@@ -177,6 +188,21 @@ mod tests {
             SERVER.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_bytes())
         };
         selects(&[filter.into(), region.into()], &value_of)
+    }
+
+    /// 252490 has the low bits 55882.
+    #[test]
+    fn an_app_id_may_be_known_in_part() {
+        let met = |filter: &str, said: &str| {
+            selects(&[filter.into(), b"255".to_vec()], &|_| Some(said.as_bytes()))
+        };
+        for (said, is) in
+            [("252490", Some(true)), ("55882", None), ("440", Some(false)), ("318026", Some(false))]
+        {
+            assert_eq!(met(r"\appid\252490", said), is, "{said}");
+            assert_eq!(met(r"\napp\252490", said), is.map(|is| !is), "{said}");
+        }
+        assert_eq!(met(r"\appid\55882", "252490"), Some(false));
     }
 
     #[test]
