@@ -521,10 +521,8 @@ fn unexpected<S: Sink>(
     }
     let elsewhere = (!cx.conversation.was_asked(payload.side))
         .then(|| Occasion::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
-    if elsewhere.is_none() {
-        if !is_older {
-            cx.flow.response_alone(payload, sink);
-        }
+    if elsewhere.is_none() && !is_older {
+        cx.flow.response_alone(payload, sink);
     }
     let may_be_copy = cx.flow.goes_on() && response == ResponseKind::Challenge;
     cx.conversation.known.set(Known::STRAY_CHALLENGE, may_be_copy);

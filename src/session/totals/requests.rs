@@ -155,9 +155,9 @@ impl Requests {
 
     /// Whether responses of this host, or its messages to masters, were recorded, as far as that was kept.
     pub fn is_heard(&self, host: IpAddr) -> bool {
-        let responds = |it: &AskedServer| matches!(it, AskedServer::Responds { .. });
-        let mut servers = self.servers.iter().filter(|(server, _)| server.ip() == host);
-        self.is_full || self.heard.contains(&host) || servers.any(|(_, it)| responds(it))
+        let mut of_host = self.servers.iter().filter(|(server, _)| server.ip() == host);
+        let mut responds = || of_host.any(|(_, it)| matches!(it, AskedServer::Responds { .. }));
+        self.is_full || self.heard.contains(&host) || responds()
     }
 
     /// A request, which the mark identifies, has no response in the capture. `if_heard`: this rule is broken for certain
