@@ -563,3 +563,25 @@ fn a_response_of_another_type_is_an_error_and_not_missing() {
     let outcome = Stage::default().asks().server(50, &response).ends(60);
     assert_eq!(outcome.names()[3], "unknown");
 }
+
+/// The challenge of the second round is missing from the capture.
+#[test]
+fn a_challenge_that_was_asked_for_may_be_missing() {
+    let mut lab = crate::kit::lab::Lab::<crate::gamespy4::GameSpy4, _>::new();
+    let (client, server) = ("10.0.0.1:50000", "10.0.0.2:6500");
+    let info = b"\0\0\0\0\x02splitnum\0\x80\0hostport\x007777\0\0";
+    lab.udp(0.0, client, server, b"\xFE\xFD\x09\0\0\0\x01");
+    lab.udp(0.1, server, client, b"\x09\0\0\0\x015\0");
+    lab.udp(10.0, client, server, b"\xFE\xFD\x09\0\0\0\x02");
+    lab.udp(10.2, client, server, b"\xFE\xFD\x00\0\0\0\x02\0\0\0\x06\xFF\xFF\xFF\x01");
+    lab.udp(10.3, server, client, info);
+    let codes = lab.codes();
+    assert!(codes.contains(&"GS4007?".to_owned()), "{codes:?}");
+    assert!(!codes.iter().any(|code| code == "GS4007" || code == "GS4010"), "{codes:?}");
+    // Without a request for another challenge, the latest one counts.
+    let mut lab = crate::kit::lab::Lab::<crate::gamespy4::GameSpy4, _>::new();
+    lab.udp(0.0, client, server, b"\xFE\xFD\x09\0\0\0\x01");
+    lab.udp(0.1, server, client, b"\x09\0\0\0\x015\0");
+    lab.udp(0.2, client, server, b"\xFE\xFD\x00\0\0\0\x02\0\0\0\x06\xFF\xFF\xFF\x01");
+    assert!(lab.codes().contains(&"GS4007".to_owned()), "{:?}", lab.codes());
+}

@@ -297,3 +297,27 @@ fn a_master_answers_from_another_port_than_was_asked() {
     assert_eq!(outcome.inconclusive(), ["VM027", "VM027", "VM047"]);
     assert_eq!(outcome.detail("VM027"), "there is no query on this socket");
 }
+
+/// The reply to the query before is missing: where a query goes on from an address that nobody is known to have sent, it
+/// came.
+#[test]
+fn a_query_after_a_missing_reply_is_not_compared_with_the_one_before_it() {
+    let query = |seed: &str| [b"1\xFF", seed.as_bytes(), b"\0\0"].concat();
+    let page = b"\xFF\xFF\xFF\xFFf\n\x51\x02\x03\x04\x69\x87".as_slice();
+    let queries = [ALL, "81.2.3.4:27015", "81.2.9.9:27015"].map(query);
+    let [first, second, third] = &queries;
+    let missing = [
+        (0, CLIENT, MASTER, &first[..]),
+        (20, MASTER, CLIENT, page),
+        (100, CLIENT, MASTER, second),
+        (200, CLIENT, MASTER, third),
+        (220, MASTER, CLIENT, b"\xFF\xFF\xFF\xFFf\n\0\0\0\0\0\0"),
+    ];
+    let codes = |steps: &[(i64, &'static str, &'static str, &[u8])]| {
+        let found = converse(steps, 9000);
+        [found.failed().contains(&"VM021"), found.failed().contains(&"VM026")]
+    };
+    assert_eq!(codes(&missing), [false, false]);
+    let wrong = [missing[0], missing[1], (100, CLIENT, MASTER, third), missing[4]];
+    assert_eq!(codes(&wrong), [true, false], "the reply before is there");
+}
