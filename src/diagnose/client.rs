@@ -224,6 +224,7 @@ impl Client {
     /// Only what these servers may not have answered is doubtful: of others, no answer was recorded, whatever they did.
     pub(super) fn doubt_only(&mut self, is_heard: impl Fn(&SocketAddr) -> bool) {
         self.doubts.retain(|doubt| is_heard(&doubt.server));
+        self.unproven.doubt_only(is_heard);
     }
 
     /// An exchange has ended. Returns whether the client returned its challenge, for all that was recorded.

@@ -81,6 +81,11 @@ impl UnprovenFaults {
         wrong
     }
 
+    /// Only what these servers may not have answered is wrong.
+    pub(super) fn doubt_only(&mut self, is_heard: impl Fn(&SocketAddr) -> bool) {
+        self.unanswered.retain(|unproven| is_heard(&unproven.server));
+    }
+
     /// The client has done several times in a row what it should do.
     pub(super) fn mended(&mut self, frame: u64) {
         self.mended = frame;
