@@ -232,7 +232,8 @@ impl Browser {
 
     /// Waits until a script returns true.
     pub(crate) fn wait(&self, script: &str) {
-        let is_true = (0..500).any(|nth| {
+        // A busy machine may take a minute.
+        let is_true = (0..3000).any(|nth| {
             if nth > 0 {
                 std::thread::sleep(Duration::from_millis(20));
             }
