@@ -75,9 +75,10 @@ impl MessageKind {
                 _ => MessageKind::Other,
             };
         }
-        let query = is_query(words.first) || words.first == b"secure" || words.asks_unknown;
+        let query = is_query(words.first) || words.first == b"secure";
         match () {
             () if query && !numbered && words.properties == 0 => MessageKind::Query,
+            () if words.asks_unknown => MessageKind::Query,
             () if numbered || words.closed.is_some() => MessageKind::Response,
             () if words.properties > 0 && words.gamename.is_some() => MessageKind::Response,
             () => MessageKind::Other,

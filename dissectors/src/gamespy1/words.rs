@@ -192,9 +192,7 @@ pub(super) struct TextProperties<'a> {
 pub(super) fn scan(text: &[u8]) -> TextProperties<'_> {
     let mut words = TextProperties::default();
     words.read(text, 0);
-    if is_one_word(text) && !is_query(words.first) {
-        (words.asks_unknown, words.queries, words.properties) = (true, 1, 0);
-    }
+    words.asks_unknown = is_one_word(text) && !is_query(words.first);
     words
 }
 
