@@ -1,5 +1,6 @@
 //! What only the whole capture shows: rules across flows, servers that never answer, and what the recorder lost.
 
+use std::cell::LazyCell;
 use std::net::SocketAddr;
 
 use dissectors::Id;
@@ -23,7 +24,10 @@ impl Checker {
             ledger.nothing_came_before();
         }
         let requests = &self.traffic.requests;
-        let is_heard = |host| requests.is_heard(host) || read.heard.contains(host);
+        let responding = LazyCell::new(|| requests.responding());
+        let is_heard = |host| {
+            requests.is_heard(host) || read.heard.contains(host) || responding.contains(&host)
+        };
         let review = ledger.review(loads, [read.begin(), read.end()], is_heard);
         for KeptRule { rule, server, times } in review.kept {
             // Shown by several hosts together, or by requests to one server.

@@ -153,11 +153,16 @@ impl Requests {
         }
     }
 
-    /// Whether responses of this host, or its messages to masters, were recorded, as far as that was kept.
+    /// Whether messages of this host to masters were recorded, as far as that was kept.
     pub fn is_heard(&self, host: IpAddr) -> bool {
-        let mut of_host = self.servers.iter().filter(|(server, _)| server.ip() == host);
-        let mut responds = || of_host.any(|(_, it)| matches!(it, AskedServer::Responds { .. }));
-        self.is_full || self.heard.contains(&host) || responds()
+        self.is_full || self.heard.contains(&host)
+    }
+
+    /// The hosts that responded.
+    pub fn responding(&self) -> Set<IpAddr> {
+        let responds = |it: &AskedServer| matches!(it, AskedServer::Responds { .. });
+        let servers = self.servers.iter().filter(|(_, it)| responds(it));
+        servers.map(|(server, _)| server.ip()).collect()
     }
 
     /// A request, which the mark identifies, has no response in the capture. `if_heard`: this rule is broken for certain
