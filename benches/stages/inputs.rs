@@ -152,7 +152,7 @@ fn datagrams(id: Id, input: Input, count: u64) -> Vec<Conversation> {
         ends.sort();
         let place = places.get(&ends).copied();
         let known = place.map(|_| id);
-        if identifier.datagram(bytes, key.ports, known, || false) != Some(id) {
+        if identifier.datagram(bytes, key.ports, known) != Some(id) {
             continue;
         }
         let place = match place {

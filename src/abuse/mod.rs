@@ -223,8 +223,7 @@ impl Abuse {
         }
         let spoken = |end: SocketAddr| self.servers.get(&Socket(end))?.current.protocol;
         let known = spoken(to).or_else(|| spoken(from));
-        let protocol =
-            self.identifier.datagram(event.bytes, [from.port(), to.port()], known, || false);
+        let protocol = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
         if self.translated.is_inside(event) {
             self.read += 1;
             return protocol;

@@ -176,17 +176,18 @@ fn elsewhere(address: SocketAddr, server: &mut Server, may_be_others: bool) {
     let count = server.responses_elsewhere;
     let all = count + server.fact(Item::FromAsked).good;
     let is_much = 2 * count >= all || count >= NO_ACCIDENT && 10 * count >= all;
-    let is_mended = server.is_mended(Item::FromAsked, count)
-        || server.pattern.is_over() && server.pattern.is_explained_by(count);
+    let is_mended =
+        server.is_mended(Item::FromAsked, count) || server.pattern.was_explained_by(count);
     if !is_much || is_mended {
         return;
     }
     // Those that get answers from where they ask are elsewhere.
     let misses = |client: &&IpAddr| server.pattern.of_client(**client).answered == 0;
+    let mut missing = server.clients.iter().filter(misses).peekable();
     let is_of_one_network = is_private(from.ip())
         && !is_private(address.ip())
-        && server.clients.iter().any(|client| misses(&client))
-        && server.clients.iter().filter(misses).all(|client| is_private(*client));
+        && missing.peek().is_some()
+        && missing.all(|client| is_private(*client));
     if is_of_one_network {
         let cause = &causes::answers::NAT_LOOPBACK;
         let values: [(_, &dyn Display); 2] = [("from", &from), ("times", &grouped(count))];

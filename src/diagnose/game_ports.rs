@@ -54,9 +54,7 @@ impl GameMessages {
 
     /// Whatever a port sends shows that it is open.
     pub(super) fn sends(&mut self, from: SocketAddr) {
-        if !self.0.is_empty()
-            && let Some(port) = self.0.get_mut(&from)
-        {
+        if let Some(port) = self.0.get_mut(&from) {
             port.sent += 1;
         }
     }

@@ -124,6 +124,7 @@ impl Diagnosis {
         server.is_at(joins, if is_named { AddressRole::Query } else { AddressRole::Join });
         let asked = joining.fact(Item::Asked).good;
         server.joins_in_vain = joining.first_asked.map(|_| (joins, asked));
+        server.sends_from = joining.sends_from;
         server.registers_as(*joining);
         if is_named {
             let values: [(_, &dyn Display); 2] =

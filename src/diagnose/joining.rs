@@ -111,6 +111,7 @@ impl Diagnosis {
         if let Some(known) = self.servers.remove(&from)
             && let Some(server) = self.server(named)
         {
+            server.sends_from = known.sends_from;
             server.registers_as(*known);
         }
     }

@@ -368,19 +368,16 @@ impl Diagnosis {
             true => (outside, inside),
             false => (inside, outside),
         };
-        let Some(copy) = self.servers.remove(&dropped) else { return };
+        let Some(mut copy) = self.servers.remove(&dropped) else { return };
         let Some(server) = self.servers.get_mut(&kept) else { return };
         server.is_at(dropped, AddressRole::BehindNat);
+        let elsewhere = std::mem::take(&mut copy.elsewhere);
         if server.registers.is_none() && copy.registers.is_some() {
-            server.registers = copy.registers;
-            server.registrations = copy.registrations;
-            server.game = copy.game;
-            server.description = copy.description;
-            server.lan_only = copy.lan_only;
+            server.registers_as(*copy);
         }
         // Its responses left from other addresses than that which was asked.
         if server.fact(Item::FromAsked).good == 0 {
-            for (from, _, frame) in copy.elsewhere {
+            for (from, _, frame) in elsewhere {
                 server.responds_from(kept, from, frame);
             }
         }

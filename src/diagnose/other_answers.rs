@@ -63,7 +63,7 @@ impl Diagnosis {
     /// Whether a server sends a client, in answer, its own request, only zeros, or a refusal.
     pub(super) fn is_no_response(&mut self, event: &MessageEvent<'_>) -> bool {
         let (payload, [from, to]) = (event.payload(), event.ends());
-        if refusal(event).is_some() && self.latest_query(from, to).is_some() {
+        if error_words(event).is_some() && self.latest_query(from, to).is_some() {
             return true;
         }
         let is_request =
@@ -147,7 +147,7 @@ impl Diagnosis {
             }
             return;
         }
-        let text = match event.field("text").or_else(|| refusal(event)) {
+        let text = match event.field("text").or_else(|| error_words(event)) {
             Some(Value::Text(text)) => Some(readable(text)),
             _ => None,
         };
@@ -191,7 +191,7 @@ impl Diagnosis {
 }
 
 /// The words with which a server refuses a client, in place of what it says of itself.
-fn refusal<'b>(event: &MessageEvent<'b>) -> Option<Value<'b>> {
+fn error_words<'b>(event: &MessageEvent<'b>) -> Option<Value<'b>> {
     let paths = event.message().describes.filter(|it| !it.error.is_empty())?;
     let says = |paths: &[&str]| described::first(event, paths).is_some();
     described::first(event, paths.error).filter(|_| !says(paths.name) && !says(paths.players))

@@ -255,6 +255,11 @@ impl Pattern {
         is_nearly_all(count, self.all.missing()) && !self.is_accident()
     }
 
+    /// Whether so many explain those that are unanswered, and all are answered since.
+    pub(super) fn was_explained_by(&self, count: u64) -> bool {
+        self.is_over() && self.is_explained_by(count)
+    }
+
     /// Whether some are unanswered, and all are answered since, to each client that misses some.
     pub(super) fn is_over(&self) -> bool {
         let is_answered =

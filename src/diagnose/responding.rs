@@ -297,8 +297,7 @@ fn responds_in_part(server: &Server, found: &PatternFailure) -> bool {
 /// Whether unanswered requests got a response from elsewhere, or another challenge, and all are answered since.
 fn is_mended(server: &Server) -> bool {
     let again = server.loops.iter().map(|loops| loops.times).sum::<u64>();
-    let others = server.responses_elsewhere + again;
-    server.pattern.is_over() && server.pattern.is_explained_by(others)
+    server.pattern.was_explained_by(server.responses_elsewhere + again)
 }
 
 /// Whether it answers its own challenges with others.

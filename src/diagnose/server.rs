@@ -438,9 +438,8 @@ impl Server {
         why.is_some_and(|why| why.cause == &causes::answers::CHALLENGE_FILTERED)
     }
 
-    /// It is what registers at another port.
+    /// It is what registers at another address.
     pub(super) fn registers_as(&mut self, other: Server) {
-        self.sends_from = other.sends_from;
         self.registers = other.registers;
         self.game = other.game;
         self.description = other.description;

@@ -62,9 +62,14 @@ impl Identifier {
     }
 
     /// The protocol of a datagram. `known`: the flow's protocol so far; `ports`: of source and
-    /// destination; `is_among_others`: packets of other protocols come between these sockets, so that the ports are no
+    /// destination.
+    pub fn datagram(&self, bytes: &[u8], ports: [u16; 2], known: Option<Id>) -> Option<Id> {
+        self.datagram_unless(bytes, ports, known, || false)
+    }
+
+    /// The same. `is_among_others`: whether packets of other protocols come between these sockets, so that the ports are no
     /// sign.
-    pub fn datagram(
+    pub fn datagram_unless(
         &self,
         bytes: &[u8],
         ports: [u16; 2],

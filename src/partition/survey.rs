@@ -104,8 +104,7 @@ impl Survey {
                 let ports = [datagram.source_port, datagram.destination_port];
                 self.foreign.add_packets(Transport::Udp, ports, 1);
                 let payload = &datagram.payload;
-                let is_claimed =
-                    || identifier.datagram(payload.bytes, ports, None, || false).is_some();
+                let is_claimed = || identifier.datagram(payload.bytes, ports, None).is_some();
                 if may_be_cut(payload, ports) || is_claimed() {
                     self.speaks(&datagram.ip);
                 }

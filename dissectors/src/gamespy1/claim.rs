@@ -50,7 +50,7 @@ fn is_sure(bytes: &[u8]) -> bool {
         || is_closed(bytes)
         || is_challenge(bytes)
         || is_query_only(bytes)
-        || words::is_one_word(bytes)
+        || words::is_unknown_query(bytes)
         || bytes.strip_prefix(b"\\validate\\").is_some_and(|code| code.len() == 8)
 }
 

@@ -158,8 +158,8 @@ impl Protocol for GameSpy1 {
         let game_port = words.hostport.or_else(|| words.heartbeat.and_then(beats_for));
         let secure = words.secure.filter(|_| message.purpose == Purpose::Check);
         let text_challenge = secure.and_then(|secure| secure.value.try_into().ok());
-        let is_query = message.purpose == Purpose::Query;
-        let query = is_query.then(|| QueryKind::of(words.first)).flatten().map(QueryKind::name);
+        let query = QueryKind::of(words.first).filter(|_| message.purpose == Purpose::Query);
+        let query = query.map(QueryKind::name);
         Some(Outline { query, is_costly, game_port, text_challenge, ..Outline::of(message) })
     }
 

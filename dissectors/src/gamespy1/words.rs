@@ -7,8 +7,9 @@
 use crate::kit::{Pair, Pairs, Read, Span};
 
 use super::kept;
+use super::keywords::is_keyword;
 
-pub(super) use super::keywords::{FINAL, QUERYID, is_bare, is_keyword, is_query};
+pub(super) use super::keywords::{FINAL, QUERYID, is_bare, is_query};
 
 /// The pairs of a text, keywords without a value on their own. They cover every byte of it.
 #[derive(Clone, Copy)]
@@ -192,19 +193,19 @@ pub(super) struct TextProperties<'a> {
 pub(super) fn scan(text: &[u8]) -> TextProperties<'_> {
     let mut words = TextProperties::default();
     words.read(text, 0);
-    words.asks_unknown = is_one_word(text) && !is_query(words.first);
+    words.asks_unknown = is_unknown_query(text);
     words
 }
 
-/// Whether a text is one word between backslashes, and no keyword that frames messages: a query, whether its name is known
-/// or not.
-pub(super) fn is_one_word(text: &[u8]) -> bool {
+/// Whether a text is one word between backslashes, as a query is, and no keyword.
+pub(super) fn is_unknown_query(text: &[u8]) -> bool {
     const LENGTHS: std::ops::RangeInclusive<usize> = 4..=24;
     let [b'\\', word @ .., b'\\'] = text else { return false };
     let is_of_word = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
     LENGTHS.contains(&word.len())
         && word.iter().all(is_of_word)
-        && (is_query(word) || !is_keyword(word))
+        && !is_query(word)
+        && !is_keyword(word)
 }
 
 impl<'a> TextProperties<'a> {

@@ -122,8 +122,7 @@ impl Protocol for GameSpy4 {
             [packet::INFO, _, _, _, _, ref rest @ ..] => {
                 let number = rest.strip_prefix(b"splitnum\0").and_then(<[u8]>::first);
                 let last_part = number.map(|number| number & 0x80 != 0);
-                let known = DecodeContext { form: None, checks: false, is_joined: false };
-                let summary = decode::info_response(bytes, known, &mut Blind);
+                let summary = decode::info_response(bytes, DecodeContext::default(), &mut Blind);
                 Outline {
                     last_part,
                     game_port: summary.game_port,
@@ -396,11 +395,8 @@ fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, s
             sink.end(&m::INFO_FRAGMENT, payload);
         }
         _ => {
-            decode::info_response(
-                payload.bytes,
-                DecodeContext { form, checks: true, is_joined: false },
-                sink,
-            );
+            let known = DecodeContext { form, checks: true, ..DecodeContext::default() };
+            decode::info_response(payload.bytes, known, sink);
             sink.end(&m::INFO_RESPONSE, payload);
         }
     }

@@ -198,9 +198,5 @@ fn take_open(
 }
 
 pub(super) fn fragment_fields<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
-    decode::info_response(
-        payload.bytes,
-        DecodeContext { form: None, checks: false, is_joined: false },
-        sink,
-    );
+    decode::info_response(payload.bytes, DecodeContext::default(), sink);
 }

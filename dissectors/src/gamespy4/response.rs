@@ -7,7 +7,7 @@ use super::rules::{self, PacketLayout, Properties};
 use crate::kit::{Cut, Field, Read, Reader, Sink, Span, TextPlace};
 
 /// What is known before a response is decoded.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct DecodeContext {
     /// The form of the request.
     pub(super) form: Option<RequestForm>,

@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    CrossFlowEvent, Evidence, Field, Mark, Message, Payload, Reply, Rule, SeenMessage, Sending,
-    Span, Time,
+    CrossFlowEvent, Evidence, Field, Mark, Message, Name, Payload, Reply, Rule, SeenMessage,
+    Sending, Span, Time,
 };
 
 /// Receives fields, verdicts and whole messages in the order of the bytes. Sinks implement only the
@@ -108,6 +108,18 @@ pub trait Sink {
             Some(at) => self.checked(rule, false, at, detail),
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }
+    }
+    /// The sender broke a rule about what should have come before, and nothing of the receiver is on this flow: `what` is
+    /// wrong if other flows show that the receiver's host was recorded.
+    fn unless_unheard(
+        &mut self,
+        rule: &'static Rule,
+        what: &'static str,
+        evidence: Evidence,
+        seen: SeenMessage,
+    ) {
+        let fact = CrossFlowEvent::Unheard { what: Name(what), evidence, rule };
+        self.unless_explained(rule, None, fact, seen, || what.to_owned());
     }
     /// A server's message announces the port that players join: reported if it is not its own.
     fn announces(&mut self, port: Option<u16>, payload: &Payload<'_>) {

@@ -47,10 +47,10 @@ impl Client {
         }
         // Where a challenge begins each exchange, another socket's is none of its own.
         let is_of_socket =
-            event.context().protocol.is_some_and(|id| id.info().diagnosis.challenge_first);
+            || event.context().protocol.is_some_and(|id| id.info().diagnosis.challenge_first);
         let is_given = |given: &GivenChallenge| {
             given.server == to
-                && (!is_of_socket || given.port == from.port() || given.number == "0")
+                && (given.port == from.port() || given.number == "0" || !is_of_socket())
         };
         if challenge == "0" && !self.given.iter().any(is_given) {
             let text = "it sends the challenge 0, which it was not given";

@@ -80,7 +80,7 @@ impl PacketContext {
         };
         let datagram = DatagramEvent { headers, bytes: payload.bytes };
         let identifier = &self.options.identifier;
-        let id = || identifier.datagram(payload.bytes, key.ports, None, || false);
+        let id = || identifier.datagram(payload.bytes, key.ports, None);
         recorder.datagram(self.moment, datagram, id);
     }
 

@@ -278,7 +278,7 @@ impl Shard {
         }
         let is_among_others = || self.other_traffic.is_between(key);
         let identifier = &context.options.identifier;
-        let reported = identifier.datagram(payload.bytes, key.ports, known, is_among_others);
+        let reported = identifier.datagram_unless(payload.bytes, key.ports, known, is_among_others);
         let id = reported.or_else(|| self.shared.expects(payload))?;
         if let (Some((slot, _)), Some(known)) = (found, known)
             && known != id

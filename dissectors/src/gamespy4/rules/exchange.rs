@@ -2,8 +2,8 @@
 
 use crate::gamespy4::pending::PendingRequest;
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Name, Read, ResponseRules, Rule,
-    SeenMessage, Sink, Span,
+    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseRules, Rule, SeenMessage,
+    Sink, Span,
 };
 use crate::rule;
 
@@ -195,8 +195,7 @@ pub(in crate::gamespy4) fn never_challenged<S: Sink>(
     seen: SeenMessage,
     sink: &mut S,
 ) {
-    let fact = CrossFlowEvent::Unheard { what: Name(NONE_GIVEN), evidence, rule: &GS4008 };
-    sink.unless_explained(&GS4008, None, fact, seen, || NONE_GIVEN.to_owned());
+    sink.unless_unheard(&GS4008, NONE_GIVEN, evidence, seen);
 }
 
 /// An info request before any challenge from its server: another one may have given it, because the client has asked

@@ -1,6 +1,6 @@
 //! How a game server joins, stays in the list, and leaves it.
 
-use crate::kit::{CrossFlowEvent, Evidence, Mark, Name, SeenMessage, Settings, Sink, Span};
+use crate::kit::{Evidence, Mark, SeenMessage, Settings, Sink, Span};
 use crate::rule;
 use crate::valve_master::info_keys::Engine;
 use crate::valve_master::registration::Claimed;
@@ -109,8 +109,7 @@ pub(in crate::valve_master) fn never_challenged<S: Sink>(
     seen: SeenMessage,
     sink: &mut S,
 ) {
-    let fact = CrossFlowEvent::Unheard { what: Name(TOO_EARLY), evidence, rule: &VM042 };
-    sink.unless_explained(&VM042, None, fact, seen, || TOO_EARLY.to_owned());
+    sink.unless_unheard(&VM042, TOO_EARLY, evidence, seen);
 }
 
 /// In nanoseconds.
