@@ -100,6 +100,8 @@ impl Browser {
         // The same page with another hash would not be reloaded.
         self.post("/url", &json!({ "url": "about:blank" }));
         self.post("/url", &json!({ "url": format!("file://{file}{hash}") }));
+        // The driver may return earlier on a busy machine, when no script of the page has run.
+        self.wait("return location.protocol === 'file:' && document.readyState === 'complete'");
     }
 
     /// The result of a function with this body.
