@@ -88,8 +88,13 @@ impl Releases {
 
     /// Runs the action: its exit code, and what it says.
     fn act(&self, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+        self.act_only("", variables)
+    }
+
+    /// Runs one part of the action.
+    fn act_only(&self, part: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
         let action = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/action");
-        let run = self.run(&format!("'{}'", action.display()), variables);
+        let run = self.run(&format!("'{}' {part}", action.display()), variables);
         let said = [run.stdout, run.stderr].concat();
         (run.status.code(), String::from_utf8_lossy(&said).into_owned())
     }
@@ -100,6 +105,22 @@ impl Releases {
         let said = String::from_utf8_lossy(&run.stdout).into_owned();
         said.split(' ').next().unwrap_or_default().to_owned()
     }
+}
+
+/// Runners are new each time: `action.yml` keeps this folder in the cache.
+#[test]
+fn the_action_says_what_is_to_be_kept_before_it_fetches_anything() {
+    let Some(releases) = Releases::new("kept") else { return };
+    let (code, said) = releases.act_only("release", &[("VERSION", VERSION)]);
+    let folder = releases.0.path(&format!("tools/gamewire/{VERSION}"));
+    assert_eq!((code, said), (Some(0), format!("version={VERSION}\nfolder={folder}\n")));
+    assert!(!Path::new(&folder).exists());
+    releases.act(&[("VERSION", VERSION)]);
+    assert!(Path::new(&folder).join("gamewire").exists());
+    // What is installed needs no cache.
+    releases.shell(&format!("mkdir -p bin && cp '{folder}/gamewire' bin/"));
+    let (code, said) = releases.act_only("release", &[("VERSION", VERSION)]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
 }
 
 #[test]

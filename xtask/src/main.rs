@@ -2,7 +2,6 @@
 
 mod attack;
 mod bench;
-mod dist;
 mod fuzz;
 mod licenses;
 mod profile;
@@ -30,9 +29,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   licenses [FOLDER]    holds all dependencies, or those of another workspace, against deny.toml
   play PORT SCRIPT FILE  writes the capture that an exchange makes (xtask/captures/src/exchange), of servers
                        with this UDP port
-  profile              records target/profile/gamewire.profdata, with which packages are optimized
-  dist [PROGRAM]       writes the manual pages and completions that the release, or PROGRAM, prints into
-                       target/package-files";
+  profile              records target/profile/gamewire.profdata, with which packages are optimized";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -111,8 +108,6 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
         ["licenses"] => licenses::run(&root, &root, &mut out),
         ["licenses", folder] => licenses::run(&root, &root.join(folder), &mut out),
         ["profile"] => profile::run(&root, &mut out),
-        ["dist"] => dist::run(&root, &built(&root, "release")?, &mut out),
-        ["dist", program] => dist::run(&root, Path::new(program), &mut out),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
     }
 }
