@@ -100,11 +100,9 @@ impl Checker {
     /// Checks the rules about all requests together.
     pub(super) fn review_requests(&mut self, read: &Totals) {
         let complete = self.results.is_complete();
-        let review = self.traffic.requests.review(
-            &read.heard,
-            complete,
-            read.lossy || self.reviewed.dropped,
-        );
+        let lossy = read.lossy || self.reviewed.dropped;
+        let traffic = &mut self.traffic;
+        let review = traffic.requests.review(&read.heard, &traffic.probed, complete, lossy);
         self.prove(&review.heard);
         for server in &review.answering {
             self.results

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Item, Set, Time};
+use dissectors::kit::{CauseKind, Item, Set, Time};
 
 use super::Diagnosis;
+use super::fact::{Fact, Failure};
 use super::server::Server;
 use crate::abuse::{Attack, AttackKind};
 
@@ -50,7 +51,12 @@ fn only_joins(server: &Server, flooded: &[Flooded]) -> bool {
             let joins = it.joins.zip(it.master);
             let is_of_flood = joins
                 .is_some_and(|((first, last, _), master)| is_flood(master.ip(), [first, last]));
-            is_of_flood
-                && PROOFS.iter().all(|proof| it.fact(*proof).good + it.fact(*proof).run == 0)
+            is_of_flood && !PROOFS.iter().any(|proof| is_sent(it.fact(*proof)))
         })
+}
+
+/// Whether something was sent that meets a condition, or fails it.
+fn is_sent(fact: &Fact) -> bool {
+    let fails = |it: &Failure| it.cause.kind != CauseKind::Silence;
+    fact.good > 0 || fact.failures().iter().any(fails)
 }

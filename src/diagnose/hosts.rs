@@ -55,7 +55,12 @@ impl Diagnosis {
             match (&answering[..], &joining[..]) {
                 ([answers], [joins]) => self.joins_from(*answers, *joins),
                 ([], [joins]) => self.silent_port_joins(silent, *joins),
-                ([], [_, _, ..]) => self.joins_one_after_another(joining, end_of_capture),
+                ([], [_, _, ..]) => _ = self.joins_one_after_another(joining, end_of_capture),
+                ([answers], [_, _, ..]) => {
+                    let answers = *answers;
+                    let latest = self.joins_one_after_another(joining, end_of_capture);
+                    latest.into_iter().for_each(|joins| self.joins_from(answers, joins));
+                }
                 _ => {}
             }
         }
@@ -75,8 +80,12 @@ impl Diagnosis {
     }
 
     /// A host that no longer joins from one port, and then does from another one, is behind NAT that forgets its port: one
-    /// server, which is at the latest one.
-    fn joins_one_after_another(&mut self, mut ports: Vec<SocketAddr>, end_of_capture: Time) {
+    /// server, which is at the latest one. `None`: these are several servers.
+    fn joins_one_after_another(
+        &mut self,
+        mut ports: Vec<SocketAddr>,
+        end_of_capture: Time,
+    ) -> Option<SocketAddr> {
         let span = |port: &SocketAddr| self.servers.get(port).and_then(|it| it.joins_span());
         ports.sort_by_key(|port| (span(port), *port));
         let is_next = |pair: &[SocketAddr]| {
@@ -95,15 +104,16 @@ impl Diagnosis {
             is_over && !are_asked && one.program() == other.program()
         };
         if !ports.windows(2).all(is_next) {
-            return;
+            return None;
         }
-        let Some(latest) = ports.pop() else { return };
-        for before in ports {
-            self.servers.remove(&before);
-            if let Some(server) = self.servers.get_mut(&latest) {
-                server.is_at(before, AddressRole::Join);
+        for pair in ports.windows(2) {
+            let [before, next] = pair else { continue };
+            let joined = self.servers.remove(before);
+            if let (Some(joined), Some(server)) = (joined, self.servers.get_mut(next)) {
+                server.joined_from(*before, &joined);
             }
         }
+        ports.pop()
     }
 
     /// A server that is asked at one port joins from another one, or names that one.
@@ -122,6 +132,7 @@ impl Diagnosis {
         };
         // What a heartbeat names is for queries.
         server.is_at(joins, if is_named { AddressRole::Query } else { AddressRole::Join });
+        joining.addresses.iter().for_each(|(address, role)| server.is_at(*address, *role));
         let asked = joining.fact(Item::Asked).good;
         server.joins_in_vain = joining.first_asked.map(|_| (joins, asked));
         server.sends_from = joining.sends_from;
@@ -284,20 +295,17 @@ impl Diagnosis {
         self.servers.get(&owner).is_some_and(|server| server.game_port == Some(address.port()))
     }
 
-    /// Whether one client asked both ports, one shortly after the other: the first time or, where the capture begins between
-    /// them, the last time.
+    /// Whether one client asked both ports, one shortly after the other: the first time, or most times.
     fn is_probed_with(&self, owner: SocketAddr, address: SocketAddr) -> bool {
         let [Some(one), Some(other)] = [owner, address].map(|it| self.servers.get(&it)) else {
             return false;
         };
-        let are_near = |of: fn(&Server) -> Option<Time>| {
-            let both = of(one).zip(of(other));
-            both.is_some_and(|(one, other)| one.since(other).max(other.since(one)) <= PROBE)
-        };
-        // Of one that was not there from the beginning, fewer rounds are in the capture.
-        let times = [one, other].map(|it| it.fact(Item::Asked).good);
-        let is_as_often = times[0].abs_diff(times[1]) <= 1;
-        let is_near = are_near(|it| it.first_asked) || is_as_often && are_near(|it| it.last_asked);
+        let is_first = one
+            .first_asked
+            .zip(other.first_asked)
+            .is_some_and(|(one, other)| one.since(other).max(other.since(one)) <= PROBE);
+        let times = other.fact(Item::Asked).good;
+        let is_near = is_first || self.near_others.is_probed(address, times);
         is_near && one.has_clients_of(other)
     }
 

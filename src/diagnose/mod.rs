@@ -65,7 +65,8 @@ use dissectors::ledger::LedgerSettings;
 use crate::abuse::Abuse;
 use crate::check::{Checker, Selection};
 use crate::session::{
-    Datagrams, Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Passes, Value,
+    Datagrams, Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Passes, ProbedPorts,
+    Value,
 };
 use crate::summary::described;
 
@@ -174,6 +175,8 @@ pub struct Diagnosis {
     parties_are_cut: bool,
     /// Ports of hosts that are no servers of their own, by the server to which they belong.
     probed: BTreeMap<SocketAddr, Vec<SocketAddr>>,
+    /// Which ports were asked shortly before or after others of their host.
+    near_others: ProbedPorts,
     /// Addresses of several hosts, with the requests to each and the servers that answered.
     broadcasts: Vec<Broadcast>,
     /// The broadcast that each client sent last: to this port, and to any.
@@ -264,6 +267,7 @@ impl Diagnosis {
             most_parties: (bytes / 8 / BYTES_OF_PARTY).max(16),
             parties_are_cut: false,
             probed: BTreeMap::new(),
+            near_others: ProbedPorts::default(),
             broadcasts: Vec::new(),
             broadcast_by: RecentMap::default(),
             translations: Translations::default(),

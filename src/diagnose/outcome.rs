@@ -28,6 +28,7 @@ impl Diagnosis {
     pub fn outcome(mut self, read: &mut Totals) -> Diagnoses {
         self.unread_datagram();
         self.end_exchanges(read.end());
+        self.near_others = read.traffic.probed.clone();
         self.across_flows(read);
         self.answered_from_inside();
         self.one_place_each();

@@ -56,7 +56,6 @@ impl Diagnosis {
             server.query = Some(id);
         }
         server.first_asked.get_or_insert(payload.time);
-        server.last_asked = Some(payload.time);
         server.asked_by(from.ip());
         server.good(Item::Asked, frame);
         Some(to)

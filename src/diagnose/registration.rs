@@ -130,6 +130,18 @@ impl Registration {
         }
     }
 
+    /// It joined the same master before, from another port.
+    pub(super) fn joined_before(&mut self, before: &Registration) {
+        let (Some((first, _, times)), Some((next, _, count))) = (before.joins, &mut self.joins)
+        else {
+            return;
+        };
+        let between = next.since(before.rounds.0);
+        let gaps = before.gaps.iter().copied().chain([between]).chain(self.gaps.drain(..));
+        self.gaps = gaps.take(GAPS).collect();
+        (*next, *count, self.rounds.1) = (first, *count + times, self.rounds.1 + before.rounds.1);
+    }
+
     /// How often it joined or sent a heartbeat.
     pub(super) fn joined(&self) -> u64 {
         self.joins.map_or(0, |(.., count)| count)

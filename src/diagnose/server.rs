@@ -89,9 +89,8 @@ pub(super) struct Server {
     pub(super) addresses: Vec<(SocketAddr, AddressRole)>,
     /// It described itself to a master as one for its own network.
     pub(super) lan_only: Option<u64>,
-    /// When a client first asked it, and when one did last.
+    /// When a client first asked it.
     pub(super) first_asked: Option<Time>,
-    pub(super) last_asked: Option<Time>,
     /// When it answered last.
     pub(super) last_answered: Option<Time>,
     /// What it sends in place of responses.
@@ -424,6 +423,18 @@ impl Server {
         };
         if !is_same {
             self.name = Some(name.to_string().chars().take(256).collect());
+        }
+    }
+
+    /// It joined its masters from this address before, as another server that was nothing else.
+    pub(super) fn joined_from(&mut self, address: SocketAddr, before: &Server) {
+        let others = before.addresses.iter().map(|(address, _)| *address);
+        others.chain([address]).for_each(|it| self.is_at(it, AddressRole::Join));
+        for registration in &mut self.registrations {
+            let is_same = |it: &&Registration| it.master == registration.master;
+            if let Some(before) = before.registrations.iter().find(is_same) {
+                registration.joined_before(before);
+            }
         }
     }
 

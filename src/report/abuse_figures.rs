@@ -223,7 +223,26 @@ fn amount(attack: &Attack) -> String {
     }
 }
 
+/// Most sources whose number says more than that of all.
+const FEW: usize = 3;
+
+/// Where a few of the sources sent nine of ten packets: these, what they sent, and how many others there are.
+fn few_of_many(attack: &Attack) -> Option<String> {
+    let sources = &attack.sources;
+    let sent = |few: usize| sources.top.iter().take(few).map(|(_, packets)| packets).sum::<u64>();
+    let few = (1..=sources.top.len().min(FEW)).find(|few| 10 * sent(*few) >= 9 * attack.packets)?;
+    let others = sources.count.checked_sub(few as u64).filter(|others| *others > 0)?;
+    let share = percent(sent(few) as f64 / attack.packets as f64);
+    let named = sources.top.iter().take(few);
+    let named = named.map(|(source, packets)| format!("{source} {}", grouped(*packets)));
+    let named = Vec::from_iter(named).join(", ");
+    Some(format!("{few} sent {share}: {named}; {} the rest", counted(others, "other")))
+}
+
 fn sources(attack: &Attack) -> String {
+    if let Some(few) = few_of_many(attack) {
+        return few;
+    }
     let sources = &attack.sources;
     let error = match sources.error {
         error if error > 0.0 => format!(" (+-{:.1} %)", 100.0 * error),

@@ -34,6 +34,6 @@ pub use options::Options;
 pub(crate) use totals::joined_spans;
 pub use totals::{
     CutPackets, HeardServer, Links, NamedTraffic, OtherHosts, OtherPairs, OtherTraffic, PROBE,
-    PairTraffic, Port, RequestReview, Requests, STEAM_PORTS, Totals, Traffic, Unanswered,
-    UnknownLinks,
+    PairTraffic, Port, ProbedPorts, RequestReview, Requests, STEAM_PORTS, Totals, Traffic,
+    Unanswered, UnknownLinks,
 };

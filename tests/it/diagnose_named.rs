@@ -162,4 +162,14 @@ fn a_host_that_joins_from_one_port_after_another_is_one_server() {
     assert_eq!(named(one.clone(), 610), [r#""10.0.0.2:61014""#]);
     assert_eq!(named(one.clone() + &join(601, 61_000), 650).len(), 3, "two at a time");
     assert_eq!(named(join(0, 61_000) + &join(2, 61_007), 100).len(), 2, "each joins once");
+    // Where players ask another port, that is the server's, and the joins are its heartbeats.
+    let asked = "20.0 c > s:27015  FFFFFFFF 55 FFFFFFFF\n20.1 s:27015 > c  FFFFFFFF 44 00\n";
+    let script = format!("{asked}{one}{}end 910", join(900, 61_021));
+    let (_, report) = diagnosed(&script, &Setting::udp(27015), &[]);
+    let [server] = &servers(&report)[..] else { panic!("one server: {report:#}") };
+    assert_eq!(server["server"], "10.0.0.2:27015");
+    let roles =
+        Vec::from_iter(server["addresses"].as_array().unwrap().iter().map(|it| &it["role"]));
+    assert_eq!(roles, ["query", "join", "join", "join", "join"], "{report:#}");
+    assert_eq!(item(&report, "servers", "reg.heartbeats"), "yes", "{report:#}");
 }

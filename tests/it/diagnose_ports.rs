@@ -1,6 +1,8 @@
 //! `gamewire diagnose`: ports of one host that belong to one server, though none of them answers.
 
 use crate::support::diagnosis::{self, item, rounds};
+use crate::support::gamewire;
+use crate::support::project::Project;
 use captures::exchange::Setting;
 use serde_json::Value;
 
@@ -52,6 +54,37 @@ fn ports_that_are_probed_in_vain_are_one_server_beside_others() {
         asked("c", at, &[port]) + &other(at + 5)
     }));
     assert_eq!(names.len(), 3, "{report:#}");
+}
+
+/// A tool tries two ports at each poll, and only one of them answers. A poll of one port alone, or a recording that begins
+/// between two requests, does not change what the other one is: no server.
+#[test]
+fn a_port_that_is_mostly_asked_shortly_before_another_is_probed() {
+    let port = |at: f64, port| format!("{at:.1} c > s:{port}  {INFO}\n");
+    let alone = |at| port(at, 27016);
+    let answered = |at: f64| port(at, 27015) + &format!("{:.1} s:27015 > c  {ANSWER}\n", at + 0.1);
+    let polls = |count: u32, between: f64| -> String {
+        let poll = |nth| alone(60.0 * f64::from(nth)) + &answered(60.0 * f64::from(nth) + between);
+        (1..=count).map(poll).collect::<String>() + "end 900"
+    };
+    let of = |script: &str| {
+        let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+        let names = named(diagnosis::report_of(&file, &[]).1).1;
+        let check = gamewire(["check", "--no-config", "--format", "json", &file]).out;
+        let check: Value = serde_json::from_str(&check).unwrap();
+        let rules = check["rules"].as_array().unwrap().iter();
+        let silent = rules.filter(|it| it["code"] == "NET014").map(|it| it["verdict"].to_string());
+        (names.join(" "), silent.collect::<String>())
+    };
+    let one = ("10.0.0.2:27015".to_owned(), r#""pass""#.to_owned());
+    let two = ("10.0.0.2:27015 10.0.0.2:27016".to_owned(), r#""fail""#.to_owned());
+    for begin in [String::new(), alone(20.0), answered(20.0)] {
+        assert_eq!(of(&(begin + &polls(8, 2.0))), one);
+    }
+    assert_eq!(of(&polls(8, 20.0)), two, "20 seconds apart these are two servers");
+    let monitor: String = (1..40).map(|nth| alone(20.0 * f64::from(nth))).collect();
+    let script = monitor + &answered(790.0) + "end 900";
+    assert_eq!(of(&script), two, "what was asked for ten minutes is a server");
 }
 
 /// The port from which it joins is not the one that players ask, whether that answers or not.

@@ -147,6 +147,50 @@ fn joins_flood_a_master() {
     is_flood(&recording.attacks(), "flooded_master", "203.0.113.9:27900");
 }
 
+/// A master challenges some of those whose heartbeats flood it. Addresses that are forged validate nothing, and are no
+/// servers with a fault.
+#[test]
+fn who_floods_a_master_with_heartbeats_is_no_faulty_server() {
+    const TEXT_MASTER: &str = "203.0.113.9:27900";
+    let mut recording = Recording::new();
+    let beat = br"\heartbeat\7778\gamename\ut\";
+    // One is a server, and validates.
+    recording.say(100, "203.0.113.20:7779", TEXT_MASTER, beat);
+    recording.say(100, TEXT_MASTER, "203.0.113.20:7779", br"\basic\\secure\XDWAOR");
+    let validate = br"\heartbeat\7778\gamename\ut\validate\3JOdDFU5\final\";
+    recording.say(100, "203.0.113.20:7779", TEXT_MASTER, validate);
+    for nth in 0..9_000_u32 {
+        recording.say(333, &anyone(nth), TEXT_MASTER, beat);
+        if nth % 3 == 0 {
+            recording.say(100, TEXT_MASTER, &anyone(nth), br"\basic\\secure\XDWAOR");
+        }
+    }
+    let (_project, file) = Project::of_capture(recording.0.pcap());
+    let report = gamewire(["diagnose", "--no-config", "--format", "json", &file]).out;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let servers = report["servers"].as_array().unwrap().iter();
+    let servers = Vec::from_iter(servers.map(|it| it["server"].as_str().unwrap()));
+    assert_eq!(servers, ["203.0.113.20:7778"]);
+    assert_eq!(report["attacks"].as_array().unwrap().len(), 1, "{report:#}");
+}
+
+/// One of the sources floods, and the others asked once: it is named, with its share.
+#[test]
+fn who_sends_nearly_all_of_a_flood_is_named_before_the_number_of_sources() {
+    let mut recording = Recording::new();
+    for nth in 0..8_000_u32 {
+        recording.say(500, "198.51.100.66:51000", SERVER, INFO);
+        if nth % 1_000 == 7 {
+            recording.say(0, &format!("192.0.2.{}:50000", nth / 1_000 + 1), SERVER, INFO);
+        }
+    }
+    let (_project, file) = Project::of_capture(recording.0.pcap());
+    let said = gamewire(["abuse", "--no-config", &file]).out;
+    let sources = said.lines().find(|line| line.trim_start().starts_with("sources ")).unwrap();
+    assert!(sources.contains("  1 sent 99.90 %: 198.51.100.66 7,99"), "{said}");
+    assert!(sources.ends_with("; 8 others the rest"), "{said}");
+}
+
 /// Forty players behind one address ask four times each; their address is no attacker's.
 #[test]
 fn players_behind_one_address_are_each_one() {

@@ -414,6 +414,9 @@ impl<F: FieldSink> Recorder<F> {
             if responds {
                 traffic.requests.responds(payload.from, context.protocol);
             }
+            if matches!(message.purpose, Purpose::Query | Purpose::ChallengeRequest) {
+                traffic.probed.asks(payload.from.ip(), payload.to, payload.time);
+            }
         }
     }
 

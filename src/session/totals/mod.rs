@@ -4,6 +4,7 @@ mod cut;
 mod links;
 mod other_hosts;
 mod other_pairs;
+mod probed_ports;
 mod requests;
 mod siblings;
 mod traffic;
@@ -24,7 +25,8 @@ pub(super) use cut::may_be_ours;
 pub use links::Links;
 pub use other_hosts::OtherHosts;
 pub use other_pairs::{NamedTraffic, OtherPairs, PairTraffic, STEAM_PORTS};
-pub use requests::{HeardServer, PROBE, RequestReview, Requests, Unanswered};
+pub use probed_ports::{PROBE, ProbedPorts};
+pub use requests::{HeardServer, RequestReview, Requests, Unanswered};
 pub use traffic::Traffic;
 pub use unknown_links::UnknownLinks;
 

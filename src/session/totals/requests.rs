@@ -11,10 +11,7 @@ use dissectors::ledger::NO_ACCIDENT;
 use dissectors::net_rules::{NET012, NET014};
 use serde::{Deserialize, Serialize};
 
-use crate::session::{FlowContext, OtherHosts};
-
-/// Nanoseconds within which a client that looks for a server asks one port of a host after the other.
-pub const PROBE: i64 = 10_000_000_000;
+use crate::session::{FlowContext, OtherHosts, PROBE, ProbedPorts};
 
 /// Requests by server.
 #[derive(Clone, Serialize, Deserialize)]
@@ -250,7 +247,13 @@ impl Requests {
 
     /// The results, if these hosts are in the recording; empty if there were too many servers. With
     /// `lossy`, packets between unknown hosts are missing.
-    pub fn review(&mut self, heard: &OtherHosts, complete: bool, lossy: bool) -> RequestReview {
+    pub fn review(
+        &mut self,
+        heard: &OtherHosts,
+        probed: &ProbedPorts,
+        complete: bool,
+        lossy: bool,
+    ) -> RequestReview {
         let (count, mut review) = (self.servers.len(), RequestReview::default());
         if self.is_full {
             return review;
@@ -290,7 +293,7 @@ impl Requests {
                 rules: results.into_iter().map(|results| (results.rule, results.times)).collect(),
             }));
         }
-        leave_out_probes(&mut silent, &hosts);
+        leave_out_probes(&mut silent, &hosts, probed);
         let mut all: Option<UnansweredRequests> = None;
         let mut any_is_proven = false;
         let least = if self.is_cut { "at least " } else { "" };
@@ -402,10 +405,17 @@ impl UnansweredRequests {
 fn leave_out_probes(
     silent: &mut BTreeMap<SocketAddr, Box<UnansweredRequests>>,
     answering: &Set<IpAddr>,
+    probed: &ProbedPorts,
 ) {
+    let may_be_probed = |server: &SocketAddr, silence: &UnansweredRequests| {
+        silence.clients.len() <= Requests::CLIENTS && answering.contains(&server.ip())
+    };
+    silent.retain(|server, silence| {
+        !(may_be_probed(server, silence) && probed.is_probed(*server, silence.requests))
+    });
     let mut asked: Map<_, Vec<_>> = Map::default();
     for (server, silence) in silent.iter() {
-        if silence.clients.len() <= Requests::CLIENTS && answering.contains(&server.ip()) {
+        if may_be_probed(server, silence) {
             for &(client, first) in &silence.clients {
                 asked.entry((client, server.ip())).or_default().push((first, *server));
             }
@@ -465,7 +475,7 @@ mod tests {
         let mut hosts = OtherHosts::default();
         let other = "10.0.9.9".parse().unwrap();
         heard.iter().for_each(|host| hosts.insert(host.parse().unwrap(), other));
-        let review = requests.review(&hosts, complete, false);
+        let review = requests.review(&hosts, &ProbedPorts::default(), complete, false);
         let broken = review.unanswered.iter().map(|it| {
             (it.rule.code.to_string(), it.evidence.suffices(it.rule.needs), it.mark.frame)
         });

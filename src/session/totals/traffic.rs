@@ -5,7 +5,7 @@ use dissectors::ledger::Loads;
 use serde::{Deserialize, Serialize};
 
 use crate::flows::{ExchangeCounts, ExchangeEffect};
-use crate::session::Requests;
+use crate::session::{ProbedPorts, Requests};
 
 /// Counts of messages.
 #[derive(Clone, Serialize, Deserialize)]
@@ -16,6 +16,8 @@ pub struct Traffic {
     protocols: u32,
     /// Servers that a rule requires to respond.
     pub requests: Requests,
+    /// How often ports were asked shortly before or after others of their host.
+    pub probed: ProbedPorts,
     /// The exchanges of each protocol, in the order of [`Id::ALL`].
     exchanges: [ExchangeCounts; Id::ALL.len()],
     /// The load on servers.
@@ -31,7 +33,8 @@ impl Default for Traffic {
 impl Traffic {
     pub(in crate::session) fn new(requests: Requests, loads: Loads) -> Traffic {
         let exchanges = [ExchangeCounts::default(); Id::ALL.len()];
-        Traffic { messages: 0, protocols: 0, requests, exchanges, loads }
+        let probed = ProbedPorts::default();
+        Traffic { messages: 0, protocols: 0, requests, probed, exchanges, loads }
     }
 
     /// A message with this effect on exchanges.
@@ -68,6 +71,7 @@ impl Traffic {
         self.messages += other.messages;
         self.protocols |= other.protocols;
         self.requests.join(other.requests);
+        self.probed.add(other.probed);
         self.exchanges.iter_mut().zip(other.exchanges).for_each(|(all, more)| all.add(more));
         self.loads.add(other.loads);
     }
