@@ -26,12 +26,19 @@ pub(super) struct Paces {
     gaps: Vec<ExchangeCounts>,
     /// Without an earlier one.
     first: ExchangeCounts,
-    /// By the number of earlier ones, in each of the [`WINDOWS`].
-    ranks: [Vec<ExchangeCounts>; WINDOWS.len()],
-    /// By the number of earlier ones in the same burst.
-    in_burst: Vec<ExchangeCounts>,
+    /// By the number of earlier ones.
+    ranks: Vec<OfRank>,
     /// The first burst with unanswered ones, and the latest one that began behind these.
     broken: [Option<BrokenBurst>; 2],
+}
+
+/// Exchanges before which there were so many others.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfRank {
+    /// In each of the [`WINDOWS`].
+    within: [ExchangeCounts; WINDOWS.len()],
+    /// In the same burst.
+    in_burst: ExchangeCounts,
 }
 
 /// A burst of which some are unanswered.
@@ -51,11 +58,12 @@ impl Paces {
             None => &mut self.first,
         };
         by_gap.add_one(is_answered);
-        for (ranks, before) in self.ranks.iter_mut().zip(pace.before) {
-            item_at(ranks, (before as usize).min(RANKS - 1)).add_one(is_answered);
+        for (window, before) in pace.before.into_iter().enumerate() {
+            let rank = (before as usize).min(RANKS - 1);
+            item_at(&mut self.ranks, rank).within[window].add_one(is_answered);
         }
         let rank = (pace.burst.before as usize).min(RANKS_OF_BURST - 1);
-        item_at(&mut self.in_burst, rank).add_one(is_answered);
+        item_at(&mut self.ranks, rank).in_burst.add_one(is_answered);
         if !is_answered {
             self.breaks(pace.burst, time);
         }
@@ -89,8 +97,10 @@ impl Paces {
 
     /// Only those are unanswered, of so many, that come after many others within a window. `whose`: the others.
     pub(super) fn by_rank(&self, whose: &str, missing: u64, frame: u64) -> Option<Candidate> {
-        let windows = self.ranks.iter().zip(WINDOWS);
-        let best = windows.filter_map(|(ranks, window)| Some((beyond(ranks, missing)?, window)));
+        let windows = WINDOWS.into_iter().enumerate();
+        let best = windows.filter_map(|(at, window)| {
+            Some((self.beyond(|of_rank| of_rank.within[at], missing)?, window))
+        });
         let ((at, divided), window) = best.min_by_key(|((_, divided), _)| divided.errors())?;
         let window = brief_span(window.unsigned_abs());
         let first = if at == 1 { String::new() } else { format!("{at} ") };
@@ -102,7 +112,7 @@ impl Paces {
     /// others.
     pub(super) fn by_burst(&self, whose: &str, missing: u64, frame: u64) -> Option<Candidate> {
         let [Some(first), Some(later)] = self.broken else { return None };
-        let (at, divided) = beyond(&self.in_burst, missing)?;
+        let (at, divided) = self.beyond(|of_rank| of_rank.in_burst, missing)?;
         let is_again = first.before.min(later.before) as usize >= at && later.begun > first.latest;
         if !is_again {
             return None;
@@ -111,14 +121,19 @@ impl Paces {
         let when = format!("{whose}that come less than {pause} apart, after the first {at}");
         Some(limited(&divided, &when, pause, frame))
     }
-}
 
-/// Beyond how many exchanges those are that stay unanswered, of so many. `ranks`: by how many came before.
-fn beyond(ranks: &[ExchangeCounts], missing: u64) -> Option<(usize, Divided)> {
-    Divided::best(1..ranks.len(), |at| {
-        let (slow, fast) = ranks.split_at(*at);
-        Divided::of(fast.iter().copied(), slow.iter().copied(), missing)
-    })
+    /// Beyond how many exchanges those are that stay unanswered, of so many. `counts`: of those before which there were so
+    /// many others.
+    fn beyond(
+        &self,
+        counts: impl Fn(&OfRank) -> ExchangeCounts,
+        missing: u64,
+    ) -> Option<(usize, Divided)> {
+        Divided::best(1..self.ranks.len(), |at| {
+            let (slow, fast) = self.ranks.split_at(*at);
+            Divided::of(fast.iter().map(&counts), slow.iter().map(&counts), missing)
+        })
+    }
 }
 
 fn limited(divided: &Divided, when: &str, gap: String, frame: u64) -> Candidate {
