@@ -30,6 +30,8 @@ const SERVERS: usize = 64;
 #[derive(Default)]
 pub(super) struct Translations {
     recent: [Option<RecentMessage>; RECENT],
+    /// The hashes of their first bytes.
+    hashes: [u64; RECENT],
     /// The place of the next one.
     next: usize,
     /// The latest datagram, and its IPv4 identification.
@@ -226,7 +228,10 @@ impl Translations {
     /// The next message; `begins`: its flow may begin with it, or goes on with a request. Returns whether its flow is a
     /// copy of another one. `most`: how much is remembered.
     fn see(&mut self, message: RecentMessage, begins: bool, most: usize) -> bool {
-        let mut recent = self.recent.iter().flatten();
+        let (_, hash) = message.bytes;
+        // Most messages are like none.
+        let is_like_some = self.hashes.contains(&hash);
+        let mut recent = self.recent.iter().flatten().filter(|_| is_like_some);
         let same = recent.find_map(|before| Some((*before, message.sameness(before)?)));
         if let Some((before, sameness)) = same
             && (sameness == Sameness::Certain || self.is_proven(&message, &before, most))
@@ -240,7 +245,7 @@ impl Translations {
                 return true;
             }
         }
-        self.recent[self.next] = Some(message);
+        (self.recent[self.next], self.hashes[self.next]) = (Some(message), hash);
         self.next = (self.next + 1) % RECENT;
         false
     }
