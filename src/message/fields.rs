@@ -24,6 +24,10 @@ impl FieldPath for &str {
     }
 
     fn after(self, name: &str) -> Option<Self> {
+        // Most fields have a name that begins otherwise.
+        if self.as_bytes().first() != name.as_bytes().first() {
+            return None;
+        }
         let rest = self.strip_prefix(name)?;
         if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
     }
