@@ -285,7 +285,8 @@ pub(super) struct ExchangeLog {
     /// When a host began exchanges with a server, and when anybody did.
     begun: RecentMap<(Option<IpAddr>, SocketAddr), Begun>,
     /// Those that have ended.
-    ended: Vec<Exchange>,
+    #[allow(clippy::vec_box, reason = "they are moved there, and not copied")]
+    ended: Vec<Box<Exchange>>,
 }
 
 impl ExchangeLog {
@@ -304,7 +305,7 @@ impl ExchangeLog {
                 self.young.insert(key, (exchange, time));
                 return true;
             }
-            Some((exchange, _)) => self.ended.push(*exchange),
+            Some((exchange, _)) => self.ended.push(exchange),
             None => {}
         }
         if self.young.len() + self.old.len() >= most {
@@ -328,17 +329,13 @@ impl ExchangeLog {
         time: Time,
         challenge: Option<(i64, bool)>,
     ) -> bool {
-        let Some(mut exchange) = self.remove(ends, key) else { return false };
-        match challenge {
-            Some((challenge, is_astray)) => {
-                exchange.challenged(challenge, is_astray);
-                self.young.insert((ends, key), (exchange, time));
-            }
-            None => {
-                exchange.is_answered = true;
-                self.ended.push(*exchange);
-            }
+        if let Some((challenge, is_astray)) = challenge {
+            let open = self.go_on(ends, key, time);
+            return open.map(|exchange| exchange.challenged(challenge, is_astray)).is_some();
         }
+        let Some(mut exchange) = self.remove(ends, key) else { return false };
+        exchange.is_answered = true;
+        self.ended.push(exchange);
         true
     }
 
@@ -347,8 +344,24 @@ impl ExchangeLog {
     pub(super) fn odd_answer(&mut self, ends: [SocketAddr; 2], key: &'static str) -> bool {
         let Some(mut exchange) = self.remove(ends, key) else { return false };
         (exchange.is_answered, exchange.is_odd) = (true, true);
-        self.ended.push(*exchange);
+        self.ended.push(exchange);
         true
+    }
+
+    /// The exchange with this [`exchange_key`] that waits for its response, which goes on now.
+    fn go_on(
+        &mut self,
+        ends: [SocketAddr; 2],
+        key: &'static str,
+        time: Time,
+    ) -> Option<&mut Exchange> {
+        let key = (ends, key);
+        if let Some(old) = self.old.remove(&key) {
+            self.young.insert(key, old);
+        }
+        let (exchange, latest) = self.young.get_mut(&key)?;
+        *latest = time;
+        Some(exchange)
     }
 
     /// Removes the exchange with this [`exchange_key`] that waits for its response.
@@ -413,18 +426,19 @@ impl ExchangeLog {
         let mut ended = Vec::new();
         let mut end = |open: &mut Open| {
             let open = open.extract_if(|_, (exchange, latest)| may_end(exchange, *latest));
-            ended.extend(open.map(|(_, (exchange, _))| *exchange));
+            ended.extend(open.map(|(_, (exchange, _))| exchange));
         };
         end(&mut self.old);
         if and_young {
             end(&mut self.young);
         }
-        ended.sort_unstable_by_key(|exchange: &Exchange| exchange.request.frame);
+        ended.sort_unstable_by_key(|exchange: &Box<Exchange>| exchange.request.frame);
         self.ended.append(&mut ended);
     }
 
     /// Takes those that have ended.
-    pub(super) fn take(&mut self) -> Vec<Exchange> {
+    #[allow(clippy::vec_box, reason = "as they are kept")]
+    pub(super) fn take(&mut self) -> Vec<Box<Exchange>> {
         std::mem::take(&mut self.ended)
     }
 }
