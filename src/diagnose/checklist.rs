@@ -1,8 +1,10 @@
 //! What a capture shows about the conditions of a party that is no server.
 
+use std::borrow::Cow;
+
 use dissectors::kit::{Item, Values, causes};
 
-use super::fact::Fact;
+use super::fact::{Fact, FirstFrames};
 use super::verdict::{ItemVerdict, Verdict};
 
 /// The conditions of which something is known.
@@ -48,7 +50,7 @@ impl Checklist {
 /// A condition is not met if it was not, and that is not mended: most of what a client or a master does wrong is not, by
 /// what it does right.
 fn verdict(item: Item, fact: &Fact) -> ItemVerdict {
-    let of = |verdict, cause, frames: Vec<u64>, text: String, values: Values| ItemVerdict {
+    let of = |verdict, cause, frames, text: Cow<'static, str>, values: Values| ItemVerdict {
         verdict,
         cause,
         frames,
@@ -57,24 +59,25 @@ fn verdict(item: Item, fact: &Fact) -> ItemVerdict {
         ..ItemVerdict::new(item)
     };
     if let Some(failure) = fact.failure(false) {
-        let (text, values) = (failure.text.clone(), failure.values.clone());
+        let (text, values) = (failure.text.clone().into(), failure.values.clone());
         let mut verdict = of(Verdict::No, Some(failure.cause), fact.failed(), text, values);
         verdict.has_more = fact.run > verdict.frames.len() as u64;
         return verdict;
     }
     if fact.good > 0 {
-        let mut verdict = of(Verdict::Yes, None, fact.shown.to_vec(), String::new(), Values::new());
+        let mut verdict = of(Verdict::Yes, None, fact.shown, Cow::default(), Values::new());
         verdict.has_more = fact.good > fact.shown.len() as u64;
         return verdict;
     }
     match &fact.open {
         Some(open) => {
-            let frames = if open.frame > 0 { vec![open.frame] } else { Vec::new() };
-            of(Verdict::Unknown, Some(open.cause), frames, open.text.clone(), open.values.clone())
+            let frames = FirstFrames::from_iter([open.frame]);
+            let (text, values) = (open.text.clone().into(), open.values.clone());
+            of(Verdict::Unknown, Some(open.cause), frames, text, values)
         }
         None => {
-            let text = "not in this capture".to_owned();
-            of(Verdict::Unknown, Some(&causes::NOT_IN_CAPTURE), Vec::new(), text, Values::new())
+            let (cause, frames) = (Some(&causes::NOT_IN_CAPTURE), FirstFrames::default());
+            of(Verdict::Unknown, cause, frames, "not in this capture".into(), Values::new())
         }
     }
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::kit::{CauseKind, Item, Map, Symptom, Verdict as Ruled, causes, is_private};
 use dissectors::net_rules::NET014;
 
-use super::fact::{Fact, Failure, NO_ACCIDENT};
+use super::fact::{Failure, NO_ACCIDENT};
 use super::kind_words::requests;
 use super::server::{Kind, Server};
 use super::signs::{FindingSign, symptom};
@@ -58,7 +58,7 @@ impl Diagnosis {
 
     /// Parts of a response to a request to another port of this host came, and not all of them.
     fn responds_elsewhere_in_part(&mut self, from: SocketAddr, sign: &FindingSign<'_>) {
-        let sent = self.sent.get_mut(&sign.frame, self.remembered).copied();
+        let sent = self.sent.get_mut(sign.frame, self.remembered).copied();
         let Some(ServerPacket { server, what: ServerPacketKind::Part { request } }) = sent else {
             return;
         };
@@ -73,7 +73,7 @@ impl Diagnosis {
 
     /// A server never responded, or a master never reacted to one.
     fn silent(&mut self, party: SocketAddr, sign: &FindingSign<'_>) {
-        let sent = self.sent.get_mut(&sign.frame, self.remembered).copied();
+        let sent = self.sent.get_mut(sign.frame, self.remembered).copied();
         let joins = sent.and_then(|sent| match sent.what {
             ServerPacketKind::Join { master } => Some((sent.server, master)),
             _ => None,
@@ -123,7 +123,7 @@ impl Diagnosis {
         }
     }
 
-    /// Results at the end of the capture.
+    /// Results at the end of the capture, but for those of registrations.
     pub(super) fn late_facts(
         &mut self,
         address: SocketAddr,
@@ -131,7 +131,6 @@ impl Diagnosis {
         read: &Totals,
         position: CapturePosition,
     ) {
-        self.registrations(address, server, read, position);
         let whole = server.fact(Item::Whole);
         if let Some((frame, times)) = server.in_one_packet
             && whole.run == 0
@@ -191,7 +190,8 @@ fn elsewhere(address: SocketAddr, server: &mut Server, may_be_others: bool) {
     if is_of_one_network {
         let cause = &causes::answers::NAT_LOOPBACK;
         let values: [(_, &dyn Display); 2] = [("from", &from), ("times", &grouped(count))];
-        let frames = server.elsewhere.iter().map(|(.., frame)| *frame).take(3).collect();
+        let frames = server.elsewhere.iter().map(|(.., frame)| *frame).take(3);
+        let frames = Vec::from_iter(frames);
         server.fact_mut(Item::FromAsked).doubt(frames, Failure::with(cause, 0, &values));
         return;
     }
@@ -252,16 +252,15 @@ fn only_info(server: &mut Server) {
 /// Whether a server's responses to one kind of request are always wrong, while most are correct:
 /// often enough that it is not a coincidence.
 fn of_one_kind(server: &mut Server, item: Item, least: u64) {
-    let fact = |kind: &Kind| kind.fact(item).cloned();
-    let never = |fact: &Fact| fact.good == 0 && fact.run >= least;
-    let mut kinds = server.kinds.iter().filter_map(|kind| Some((kind.name, fact(kind)?)));
-    let Some((name, fact)) = kinds.find(|(_, fact)| never(fact)) else { return };
+    let mut kinds = server.kinds.iter().filter_map(|kind| Some((kind.name, kind.never_met(item)?)));
+    let Some((name, fact)) = kinds.find(|(_, fact)| fact.run >= least) else { return };
     if server.fact(item).failure(true).is_none() {
         let failures = fact.failures().iter().cloned();
         let failures = failures.map(|it| Failure {
             text: format!("{}, in each response to {}", it.text, requests(name)),
             ..it
         });
-        server.fact_mut(item).fails_by(failures.collect());
+        let failures = failures.collect();
+        server.fact_mut(item).fails_by(failures);
     }
 }

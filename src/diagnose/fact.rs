@@ -60,7 +60,7 @@ pub(super) struct Fact {
 
 /// The first packets that show something, without an allocation: there are very many conditions.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FirstFrames {
+pub struct FirstFrames {
     frames: [u64; NAMED],
     count: u8,
 }
@@ -75,6 +75,12 @@ impl FirstFrames {
             *place = frame;
             self.count += 1;
         }
+    }
+
+    /// The same in the order of the capture.
+    pub(super) fn in_order(mut self) -> FirstFrames {
+        self.frames[..usize::from(self.count)].sort_unstable();
+        self
     }
 }
 
@@ -98,8 +104,10 @@ impl FromIterator<u64> for FirstFrames {
 /// Successes in a row. A failure may be reported after later ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Streak {
-    /// The packets of the latest ones, the last one first; 0 for none.
+    /// The packets of the latest ones; 0 for none.
     latest: [u64; Streak::LATEST],
+    /// The place of the next one, which is that of the oldest.
+    next: u8,
     /// How many there were before these, at least.
     more: u64,
     /// The packet of the latest failure.
@@ -113,9 +121,10 @@ impl Streak {
         if frame <= self.failed {
             return;
         }
-        self.more += u64::from(self.latest[Streak::LATEST - 1] > 0);
-        self.latest.rotate_right(1);
-        self.latest[0] = frame;
+        let oldest = &mut self.latest[usize::from(self.next)];
+        self.more += u64::from(*oldest > 0);
+        *oldest = frame;
+        self.next = (self.next + 1) % Streak::LATEST as u8;
     }
 
     fn ends(&mut self, frame: u64) {
@@ -193,8 +202,8 @@ impl Fact {
 
     /// Failures before this packet do not count any more, if there are none after it.
     pub(super) fn mend(&mut self, frame: u64) {
-        let after = self.bad.iter().all(|failure| failure.frame <= frame);
-        if self.run > 0 && after {
+        let is_last = |failure: &Failure| failure.frame <= frame;
+        if self.run > 0 && self.bad.iter().all(is_last) {
             self.mended += self.run;
             self.run = 0;
             self.latest_mended = self.bad.pop().map(Box::new);
@@ -285,7 +294,7 @@ impl Fact {
     }
 
     /// It was met, but these packets suggest that it may not always be.
-    pub(super) fn doubt(&mut self, frames: Vec<u64>, why: Failure) {
+    pub(super) fn doubt(&mut self, frames: impl IntoIterator<Item = u64>, why: Failure) {
         (self.good, self.shown) = (0, frames.into_iter().collect());
         self.open_by(why);
     }
@@ -337,12 +346,8 @@ impl Fact {
     }
 
     /// The packets of these failures.
-    pub(super) fn failed(&self) -> Vec<u64> {
-        let mut frames: Vec<_> = self.bad.iter().map(|failure| failure.frame).collect();
-        frames.retain(|frame| *frame > 0);
-        frames.dedup();
-        frames.truncate(NAMED);
-        frames
+    pub(super) fn failed(&self) -> FirstFrames {
+        self.bad.iter().map(|failure| failure.frame).collect()
     }
 }
 
@@ -367,6 +372,6 @@ mod tests {
         fact.bad(&causes::ICMP_PORT, 8, "");
         fact.bad(&causes::QUERIES_UNANSWERED, 9, "");
         assert_eq!(fact.failure(true).map(|it| it.cause), Some(&causes::ICMP_PORT));
-        assert_eq!((fact.failed(), fact.run), (vec![6, 7, 8], 3));
+        assert_eq!((&*fact.failed(), fact.run), (&[6, 7, 8][..], 3));
     }
 }

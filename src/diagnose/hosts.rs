@@ -9,11 +9,11 @@ use dissectors::kit::{
     AddressRole, Item, Time, causes, is_of_several, is_private, may_be_of_several,
 };
 
-use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use super::listing::{HEARTBEAT, LONGEST};
 use super::server::Server;
+use super::{Diagnosis, Shown};
 use crate::session::{MessageEvent, PROBE};
 use crate::text::grouped;
 
@@ -163,7 +163,7 @@ impl Diagnosis {
     pub(super) fn answers_broadcast(
         &mut self,
         event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
+        shown: &mut Shown,
     ) -> Option<SocketAddr> {
         let [from, to] = event.ends();
         // What was asked at several ports is answered from the same one.
@@ -183,9 +183,9 @@ impl Diagnosis {
         server.asked_by(to.ip());
         server.good(Item::Asked, event.frame());
         server.by_broadcast = true;
-        shown.extend([Item::Answered, Item::FromAsked, Item::Readable]);
+        shown.items.extend([Item::Answered, Item::FromAsked, Item::Readable]);
         match event.payload().has_parts() {
-            true => shown.push(Item::Whole),
+            true => shown.items.insert(Item::Whole),
             false => server.comes_in_one_packet(event.frame()),
         }
         Some(from)

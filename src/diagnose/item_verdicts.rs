@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{Item, Values, causes};
 
 use super::CapturePosition;
-use super::fact::{Fact, NO_ACCIDENT};
+use super::fact::{Fact, FirstFrames, NO_ACCIDENT};
 use super::kind_words::requests;
 use super::registration::{Registration, is_of_registration};
 use super::server::{CLIENTS, Server};
@@ -92,7 +92,7 @@ impl ServerState<'_> {
             cause: Some(failure.cause),
             has_more: times > frames.len() as u64,
             frames,
-            text,
+            text: text.into(),
             values: failure.values.clone(),
             exchanges,
             by,
@@ -111,17 +111,18 @@ impl ServerState<'_> {
         if fact.good == 0 || self.cannot_arrive(item) {
             return None;
         }
-        let mut frames = fact.shown.to_vec();
-        frames.sort_unstable();
         let beside = fact.open.as_deref().filter(|why| why.cause.yes.contains(&item));
-        let texts = [self.text_of(item), beside.map_or(String::new(), |why| why.text.clone())];
-        let texts = texts.into_iter().filter(|text| !text.is_empty());
+        let mut text = self.text_of(item);
+        if let Some(why) = beside.filter(|why| !why.text.is_empty()) {
+            text += if text.is_empty() { "" } else { "; " };
+            text += &why.text;
+        }
         Some(ItemVerdict {
             verdict: Verdict::Yes,
             cause: beside.map(|why| why.cause),
             has_more: fact.good > fact.shown.len() as u64,
-            frames,
-            text: Vec::from_iter(texts).join("; "),
+            frames: fact.shown.in_order(),
+            text: text.into(),
             exchanges: self.exchanges(item),
             at_least: item == Item::Asked && self.server.clients.len() >= CLIENTS,
             ..ItemVerdict::new(item)
@@ -132,12 +133,12 @@ impl ServerState<'_> {
     fn unknown(&self, item: Item, fact: &Fact) -> ItemVerdict {
         let (cause, frames, text) = match &fact.open {
             Some(doubt) if is_suspicion(doubt.cause) => {
-                (doubt.cause, fact.shown.to_vec(), doubt.text.clone())
+                (doubt.cause, fact.shown, doubt.text.clone().into())
             }
             // What does not leave does not arrive.
             _ if self.cannot_arrive(item) && fact.times_not() == 0 => {
                 let text = "captured at the server: whether all packets arrive is unknown";
-                (&causes::CAPTURE_ONE_SIDED, Vec::new(), text.to_owned())
+                (&causes::CAPTURE_ONE_SIDED, FirstFrames::default(), text.into())
             }
             Some(open) => {
                 let is_about_silence = open.cause == &causes::CAPTURE_TOO_SHORT;
@@ -165,10 +166,10 @@ impl ServerState<'_> {
                     true => "; that is too little to call it silent".into(),
                     false => Cow::default(),
                 };
-                let frames = if open.frame > 0 { vec![open.frame] } else { Vec::new() };
-                (cause, frames, format!("{}{more}", open.text))
+                let text = open.text.clone() + &more;
+                (cause, FirstFrames::from_iter([open.frame]), text.into())
             }
-            None => (&causes::NOT_IN_CAPTURE, Vec::new(), self.absent(item)),
+            None => (&causes::NOT_IN_CAPTURE, FirstFrames::default(), self.absent(item)),
         };
         debug_assert!(cause.unknown.contains(&item), "{item:?} by {cause:?}");
         let values = fact.open.as_ref().filter(|open| open.cause == cause);
@@ -183,18 +184,18 @@ impl ServerState<'_> {
     }
 
     /// Why nothing in the capture shows a condition.
-    fn absent(&self, item: Item) -> String {
+    fn absent(&self, item: Item) -> Cow<'static, str> {
         let server = self.server;
         let is_of_responses = matches!(item, Item::InTime | Item::Whole | Item::Readable);
         match server.elsewhere.first() {
             Some((from, ..)) if is_of_responses => {
-                format!("only responses from {from} are in the capture")
+                format!("only responses from {from} are in the capture").into()
             }
             _ if is_of_responses && server.in_part > 0 && !server.responds_whole() => {
-                "no response is whole".to_owned()
+                "no response is whole".into()
             }
-            _ if self.is_cut => "not in what fits into memory".to_owned(),
-            _ => "not in this capture".to_owned(),
+            _ if self.is_cut => "not in what fits into memory".into(),
+            _ => "not in this capture".into(),
         }
     }
 

@@ -11,7 +11,7 @@ use super::listing::has_rule_about_silence;
 use super::own_words::{redirected_to, words};
 use super::registration::Registration;
 use super::server::Server;
-use super::{Diagnosis, Host, PROBING, ServerPacket, ServerPacketKind, is_error, masters};
+use super::{Diagnosis, Host, PROBING, ServerPacket, ServerPacketKind, Shown, is_error, masters};
 use crate::session::{FlowContext, MessageEvent, PassedRule, Value};
 use crate::summary::described;
 
@@ -37,7 +37,7 @@ impl Diagnosis {
         &mut self,
         id: Id,
         event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
+        shown: &mut Shown,
     ) -> Option<SocketAddr> {
         let payload = event.payload();
         let (frame, time) = (payload.frame, payload.time);
@@ -70,7 +70,7 @@ impl Diagnosis {
                 registration.fails_at(port, Item::Echo, why);
             }
         }
-        shown.extend([Item::Join, Item::Stays]);
+        shown.items.extend([Item::Join, Item::Stays]);
         Some(address)
     }
 
@@ -120,7 +120,7 @@ impl Diagnosis {
     pub(super) fn challenge(
         &mut self,
         event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
+        shown: &mut Shown,
     ) -> Option<SocketAddr> {
         let payload = event.payload();
         let Some(address) = self.resolve(payload.to) else {
@@ -139,7 +139,7 @@ impl Diagnosis {
             port.challenged = Some((payload.frame, payload.time));
             port.challenges = true;
         }
-        shown.push(Item::Challenged);
+        shown.items.insert(Item::Challenged);
         Some(address)
     }
 
@@ -148,10 +148,10 @@ impl Diagnosis {
         &mut self,
         id: Id,
         event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
+        shown: &mut Shown,
     ) -> Option<SocketAddr> {
         if masters(id).is_some_and(|it| it.probe_above.is_some()) {
-            shown.push(Item::Probed);
+            shown.items.insert(Item::Probed);
             return self.below(id, event.payload().to);
         }
         self.challenge(event, shown)
@@ -187,7 +187,7 @@ impl Diagnosis {
         &mut self,
         id: Id,
         event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
+        shown: &mut Shown,
         items: &[Item],
     ) -> Option<SocketAddr> {
         let payload = event.payload();
@@ -230,12 +230,12 @@ impl Diagnosis {
             let why = Failure::new(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
             for item in items {
                 match *item == Item::Echo && event.field("challenge").is_some() {
-                    true => shown.push(Item::Echo),
+                    true => shown.items.insert(Item::Echo),
                     false => server.doubts(Some(master), *item, &why),
                 }
             }
         } else if is_proven {
-            shown.extend(items);
+            shown.items.extend(items.iter().copied());
         } else {
             let why = Failure::with(&causes::KEY_UNKNOWN, payload.frame, &[]);
             server.doubts(Some(master), Item::Echo, &why);
@@ -248,7 +248,7 @@ impl Diagnosis {
         &mut self,
         id: Id,
         event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
+        shown: &mut Shown,
     ) -> Option<SocketAddr> {
         let payload = event.payload();
         let masters = masters(id)?;
@@ -276,7 +276,7 @@ impl Diagnosis {
             let why = Failure::with(&causes::REGISTRATION_UNCLEAR, payload.frame, &values);
             server.fact_mut(Item::Accepted).open_by(why);
         } else if server.is_told(text.as_deref(), described::refuses(event), payload.frame) {
-            shown.push(Item::Accepted);
+            shown.items.insert(Item::Accepted);
             server.reported = text.map(|text| format!("\"{text}\""));
         }
         Some(address)
@@ -297,7 +297,7 @@ impl Diagnosis {
         &mut self,
         id: Id,
         event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
+        shown: &mut Shown,
     ) -> Option<SocketAddr> {
         let (field, stranger) = masters(id)?.stranger?;
         let address = self.resolve(event.payload().to)?;
@@ -307,7 +307,7 @@ impl Diagnosis {
                 let registration = self.servers.get_mut(&address)?.with(payload.from.ip())?;
                 registration.stranger = Some(payload.frame);
             } else {
-                shown.push(Item::Accepted);
+                shown.items.insert(Item::Accepted);
             }
         }
         Some(address)

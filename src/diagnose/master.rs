@@ -200,7 +200,7 @@ impl Master {
                 |it: &&mut ItemVerdict| it.item == Item::GivesList && it.verdict == Verdict::Yes;
             for list in verdicts.iter_mut().filter(is_list) {
                 let (servers, packets) = (counted(servers, "server"), counted(packets, "packet"));
-                list.text = format!("{servers} in {packets}");
+                list.text = format!("{servers} in {packets}").into();
             }
         }
         verdicts

@@ -21,9 +21,11 @@ mod forged_joins;
 mod game_ports;
 mod hosts;
 mod identifications;
+mod item_set;
 mod item_verdicts;
 mod joining;
 mod kind_words;
+mod latest_packets;
 mod latest_queries;
 mod list_client;
 mod listing;
@@ -51,6 +53,7 @@ mod verdict;
 mod wanted;
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::LazyLock;
@@ -76,6 +79,8 @@ use exchange_log::ExchangeLog;
 use fact::Failure;
 use game_ports::GameMessages;
 use identifications::Identifications;
+use item_set::ItemSet;
+use latest_packets::LatestPackets;
 use latest_queries::LatestQueries;
 use lists::Lists;
 use master::Master;
@@ -88,6 +93,7 @@ use server::Server;
 use signs::rules_of;
 use sizes::Responded;
 
+pub use fact::FirstFrames;
 pub use hosts::Broadcast;
 pub use position::CapturePosition;
 pub use signs::concerns;
@@ -144,7 +150,7 @@ pub struct Diagnosis {
     lists: Lists,
     game_messages: GameMessages,
     /// The senders and purposes of packets.
-    sent: RecentMap<u64, ServerPacket>,
+    sent: LatestPackets<ServerPacket>,
     asked: LatestQueries,
     /// The latest datagram, if it is no message so far.
     unread: Option<UnreadDatagram>,
@@ -238,6 +244,17 @@ enum ServerPacketKind {
     Part { request: u64 },
 }
 
+/// What a message shows of a server.
+#[derive(Clone, Copy, Default)]
+struct Shown {
+    /// The conditions that are met.
+    items: ItemSet,
+    /// The kind of the request that it answers.
+    kind: Option<&'static str>,
+    /// It is a response that meets all conditions that can be known by it.
+    is_right: bool,
+}
+
 impl Diagnosis {
     /// A new one with this memory limit in bytes.
     pub fn new(bytes: usize, ledger_settings: LedgerSettings, complete: bool) -> Diagnosis {
@@ -250,7 +267,7 @@ impl Diagnosis {
             aliases: RecentMap::default(),
             lists: Lists::new(bytes / 8 / BYTES_OF_FACT),
             game_messages: GameMessages::default(),
-            sent: RecentMap::default(),
+            sent: LatestPackets::default(),
             asked: LatestQueries::default(),
             unread: None,
             challenged: RecentMap::default(),
@@ -394,18 +411,21 @@ impl Diagnosis {
 
     /// The server at an address, which is added if unknown.
     fn server(&mut self, address: SocketAddr) -> Option<&mut Server> {
-        if !self.servers.contains_key(&address) {
-            if !self.has_room(address) {
+        let has_room = self.has_room(address);
+        match self.servers.entry(address) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(new) if has_room => {
+                let host = Host { server: address, has_more: false, lost: None };
+                self.hosts.entry(address.ip()).and_modify(|it| it.has_more = true).or_insert(host);
+                Some(new.insert(Box::default()))
+            }
+            Entry::Vacant(_) => {
                 if self.left_out.len() < self.remembered {
                     self.left_out.insert(address);
                 }
-                return None;
+                None
             }
-            let host = Host { server: address, has_more: false, lost: None };
-            self.hosts.entry(address.ip()).and_modify(|it| it.has_more = true).or_insert(host);
-            self.servers.insert(address, Box::default());
         }
-        self.servers.get_mut(&address).map(Box::as_mut)
     }
 
     /// Whether there is room for one more server. Servers of the host that the user asks about have some of their own.
@@ -434,16 +454,13 @@ impl Diagnosis {
             self.findings(event);
             return self.list_asked(id, event);
         }
-        let mut shown = Vec::new();
+        let mut shown = Shown::default();
         let server = self.server_of(id, event, &mut shown);
         let failed = self.findings(event);
-        shown.retain(|item| !failed.contains(item));
+        shown.items = shown.items.without(failed);
+        shown.is_right = failed.is_empty() && shown.items.has(Item::Readable);
         if let Some(server) = server {
-            self.shown(server, event, &shown);
-            if failed.is_empty() && shown.contains(&Item::Readable) {
-                let server = self.servers.get_mut(&server).into_iter();
-                server.for_each(|server| server.is_right_toward(payload.to.ip(), payload.frame));
-            }
+            self.shown(server, event, shown);
         }
     }
 
@@ -458,13 +475,13 @@ impl Diagnosis {
         }
     }
 
-    /// Reads a message for its purpose, and returns the server that it is about. `shown`: the items that it shows to be
-    /// met, if no finding contradicts.
+    /// Reads a message for its purpose, and returns the server that it is about. `shown`: what it shows of that, if no
+    /// finding contradicts.
     fn server_of(
         &mut self,
         id: Id,
         event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
+        shown: &mut Shown,
     ) -> Option<SocketAddr> {
         match (event.message().purpose, event.message().speaker) {
             (Purpose::ListRequest, _) => None,
@@ -478,7 +495,7 @@ impl Diagnosis {
                 self.challenge_response(id, event, shown, &[Item::Echo, Item::Info])
             }
             (Purpose::CheckResponse, Role::Server) => {
-                shown.push(Item::ProbeBack);
+                shown.items.insert(Item::ProbeBack);
                 self.below(id, event.payload().from)
             }
             (Purpose::CheckResponse, _) => self.challenge_response(id, event, shown, &[Item::Echo]),
@@ -490,14 +507,10 @@ impl Diagnosis {
         }
     }
 
-    /// What a message shows of the server at `address`: these items, its hop limit, its name and players.
-    fn shown(&mut self, address: SocketAddr, event: &MessageEvent<'_>, items: &[Item]) {
+    /// What a message shows of the server at `address`: this, its hop limit, its name and players.
+    fn shown(&mut self, address: SocketAddr, event: &MessageEvent<'_>, shown: Shown) {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
-        let kind = match self.sent.get_mut(&frame, self.remembered) {
-            Some(ServerPacket { what: ServerPacketKind::Response { to }, .. }) => *to,
-            _ => None,
-        };
         let Some(server) = self.servers.get_mut(&address) else { return };
         if event.message().purpose == Purpose::Query
             && let Some(wrong) = event.checked().findings.iter().find(is_clients_fault)
@@ -524,11 +537,14 @@ impl Diagnosis {
             server.players = server.players.max(first(paths.players).and_then(described::number));
         }
         let master = if event.message().speaker == Role::Master { from } else { to };
-        for &item in items {
+        for item in shown.items.iter() {
             match is_of_registration(item) {
                 true => server.good_with(master.ip(), item, frame),
-                false => server.good_of(kind, item, frame),
+                false => server.good_of(shown.kind, item, frame),
             }
+        }
+        if shown.is_right {
+            server.is_right_toward(to.ip(), frame);
         }
         for (item, rules) in [(Item::Heartbeats, &*ON_TIME), (Item::Accepted, &*ACCEPTING)] {
             let passes = &event.checked().passes;

@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::kit::{Diagnosis as ProtocolDiagnosis, Item, Map, Set, causes};
 
 use super::fact::Failure;
+use super::item_set::ItemSet;
 use super::item_verdicts::ServerState;
 use super::registration::{Registration, is_of_registration};
 use super::server::Server;
@@ -22,6 +23,9 @@ use crate::text::{counted, grouped};
 /// The conditions for a server of unknown protocol.
 const OF_ANY: [Item; 6] =
     [Item::Join, Item::ListWhole, Item::Listed, Item::Address, Item::Asked, Item::Answered];
+
+/// Those that are only shown if something is known about them.
+const IF_KNOWN: [Item; 3] = [Item::NotAttacked, Item::Elsewhere, Item::PlayOpen];
 
 impl Diagnosis {
     /// The results.
@@ -162,7 +166,6 @@ impl Diagnosis {
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals) -> DiagnosedServer {
         let mut server = self.servers.remove(&address).unwrap_or_default();
         let position = server.position(address.ip(), &self.everywhere);
-        self.late_facts(address, &mut server, read, position);
         let query = server.query.map(|id| id.info().diagnosis);
         let is_in_lists = |port: &SocketAddr| self.lists.sighting(port, None).is_some();
         let probed = self.probed.get(&address);
@@ -172,8 +175,12 @@ impl Diagnosis {
         let elsewhere = elsewhere.filter(|id| is_listed || self.lists.has_whole(*id));
         let registers = server.registers.or(elsewhere).map(|id| id.info().diagnosis);
         let shows_registration = elsewhere.is_some() || shows_registration(&server);
-        let shown = shown_items(&server, [query, registers], shows_registration);
-        let (registering, own): (Vec<_>, Vec<_>) = shown.partition(|it| is_of_registration(*it));
+        let (registering, mut own) = shown_items([query, registers], shows_registration);
+        if !registering.is_empty() {
+            self.registrations(address, &mut server, read, position);
+        }
+        self.late_facts(address, &mut server, read, position);
+        own.extend(IF_KNOWN.into_iter().filter(|item| server.fact(*item).is_known()));
         let is_lossy = self.is_lossy(read);
         let is_cut = !self.left_out.is_empty() || self.lists.is_cut;
         let hears_others = self.receivers.contains(&address.ip());
@@ -188,18 +195,18 @@ impl Diagnosis {
             is_lossy,
             is_cut,
         };
-        let mut with_masters = Vec::new();
+        let all = server.registrations.len() * registering.len() + own.len();
+        let mut items = Vec::with_capacity(all);
         for registration in &server.registrations {
             let is_heard = registration.master.is_some_and(|it| self.is_heard(it.ip(), read));
             let state = state(registration, is_heard);
-            with_masters.push(Vec::from_iter(registering.iter().map(|item| state.verdict(*item))));
+            items.extend(registering.iter().map(|item| state.verdict(item)));
         }
-        let best = best_master(&with_masters);
+        let best = best_master(items.chunks(registering.len().max(1)));
         let none = Registration::default();
         let registration = server.registrations.first().unwrap_or(&none);
         let state = state(registration, self.is_heard(address.ip(), read));
-        let own = own.into_iter().map(|item| state.verdict(item));
-        let mut items: Vec<_> = with_masters.into_iter().flatten().chain(own).collect();
+        items.extend(own.iter().map(|item| state.verdict(item)));
         // An attack comes before anything else.
         items.sort_by_key(|it| it.item != Item::NotAttacked);
         let situation = situation(&items, position);
@@ -208,7 +215,7 @@ impl Diagnosis {
         DiagnosedServer {
             server: address,
             protocol: server.query.or(server.registers),
-            name: server.name.clone(),
+            name: server.name.take(),
             position,
             items,
             best,
@@ -227,34 +234,33 @@ fn shows_registration(server: &Server) -> bool {
     server.registers.is_some() || own
 }
 
-/// The conditions to show of a server whose protocols are diagnosed like this.
+/// The conditions to show of a server whose protocols are diagnosed like this: those of its registrations, and its own but
+/// for what is only shown if it is known.
 fn shown_items(
-    server: &Server,
     protocols: [Option<&'static ProtocolDiagnosis>; 2],
     shows_registration: bool,
-) -> impl Iterator<Item = Item> {
-    let has = move |item: Item| protocols.iter().flatten().any(|it| it.items.contains(&item));
-    let is_known = protocols.iter().any(Option::is_some);
-    let is_shown = move |item: &&Item| {
-        let is_only_shown_if_known =
-            matches!(item, Item::NotAttacked | Item::Elsewhere | Item::PlayOpen);
-        if is_only_shown_if_known {
-            return server.fact(**item).is_known();
-        }
-        has(**item) && (shows_registration || !is_of_registration(**item))
-            || !is_known && OF_ANY.contains(item)
-    };
-    Item::ALL.iter().filter(is_shown).copied()
+) -> (ItemSet, ItemSet) {
+    let known = protocols.iter().flatten();
+    let mut items: ItemSet = known.clone().flat_map(|it| it.items.iter().copied()).collect();
+    let is_known = known.count() > 0;
+    if !is_known {
+        items.extend(OF_ANY);
+    }
+    let of_registration: ItemSet = items.iter().filter(|it| is_of_registration(*it)).collect();
+    let own = items.without(of_registration).without(IF_KNOWN.into_iter().collect());
+    (if shows_registration || !is_known { of_registration } else { ItemSet::default() }, own)
 }
 
 /// The master with which a registration goes best: the first of the best.
-fn best_master(with_masters: &[Vec<ItemVerdict>]) -> Option<SocketAddr> {
-    let rank = |items: &&Vec<ItemVerdict>| {
+fn best_master<'i>(
+    with_masters: impl DoubleEndedIterator<Item = &'i [ItemVerdict]>,
+) -> Option<SocketAddr> {
+    let rank = |items: &&[ItemVerdict]| {
         let outcome = outcome_with_master(items.iter());
         let met = items.iter().filter(|it| it.verdict == Verdict::Yes).count();
         (outcome, Reverse(items.iter().position(|it| it.verdict == Verdict::No)), met)
     };
-    with_masters.iter().rev().max_by_key(rank)?.first()?.master
+    with_masters.rev().max_by_key(rank)?.first()?.master
 }
 
 /// The packets and the sources of an attack, without those of known clients, unless these are all.

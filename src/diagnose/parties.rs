@@ -88,7 +88,8 @@ impl Diagnosis {
     fn request(&mut self, id: Id, event: &MessageEvent<'_>) {
         let [client, server] = event.ends();
         let challenge = event.field("challenge");
-        let challenge_age = self.challenge_age(event);
+        let number = challenge.and_then(described::signed);
+        let challenge_age = self.challenge_age(event, || number);
         let request = Request {
             client,
             server,
@@ -96,7 +97,7 @@ impl Diagnosis {
             protocol: id,
             frame: event.frame(),
             time: event.time(),
-            challenge: challenge.and_then(described::signed),
+            challenge: number,
             challenge_age,
             length: event.length() as usize,
             is_query: asks_for_data(id, event.message().purpose),
@@ -137,7 +138,7 @@ impl Diagnosis {
                 query.frame
             }
         };
-        let sent = self.sent.get_mut(&request, self.remembered)?.what;
+        let sent = self.sent.get_mut(request, self.remembered)?.what;
         let ServerPacketKind::Request { message, protocol, kind, .. } = sent else { return None };
         // To a request for a challenge, that is the answer; and nobody can return one that is no number.
         let is_step = is_challenge
@@ -151,11 +152,12 @@ impl Diagnosis {
     }
 
     pub(super) fn client(&mut self, host: IpAddr) -> Option<&mut Client> {
-        if self.clients.len() >= self.most_parties && !self.clients.contains_key(&host) {
-            self.parties_are_cut = true;
-            return None;
+        if self.clients.len() < self.most_parties {
+            return Some(self.clients.entry(host).or_default());
         }
-        Some(self.clients.entry(host).or_default())
+        let known = self.clients.get_mut(&host);
+        self.parties_are_cut |= known.is_none();
+        known
     }
 
     pub(super) fn master(&mut self, id: Id, address: SocketAddr) -> Option<&mut Master> {

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use dissectors::kit::{Item, causes};
 
 use super::CapturePosition;
-use super::fact::{Failure, NO_ACCIDENT};
+use super::fact::{Failure, FirstFrames, NO_ACCIDENT};
 use super::kind_words::requests;
 use super::server::{Kind, Server};
 use super::sizes::Sizes;
@@ -26,13 +26,13 @@ pub(super) fn suspect(server: &mut Server, position: CapturePosition, within: i6
     }
     let found = missing(server, position).or_else(|| asked_again(server, position, within));
     if let Some((frames, why)) = found {
-        server.fact_mut(Item::Whole).doubt(frames, why);
+        server.fact_mut(Item::Whole).doubt(frames.iter().copied(), why);
     }
 }
 
 /// Nothing comes to requests whose responses may be large, where small ones come. A server that was
 /// recorded at itself sends none.
-fn missing(server: &Server, position: CapturePosition) -> Option<(Vec<u64>, Failure)> {
+fn missing(server: &Server, position: CapturePosition) -> Option<(FirstFrames, Failure)> {
     let large = server.query?.info().diagnosis.large;
     let largest = server.kinds.iter().map(|kind| kind.sizes.largest).max();
     let largest = largest.unwrap_or(0).max(server.largest_challenge);
@@ -64,7 +64,7 @@ fn asked_again(
     server: &Server,
     position: CapturePosition,
     within: i64,
-) -> Option<(Vec<u64>, Failure)> {
+) -> Option<(FirstFrames, Failure)> {
     let is_large = |kind: &&Kind| kind.sizes.largest > SMALL;
     let lost = |kind: &&Kind| {
         kind.sizes.again >= NO_ACCIDENT && 2 * kind.sizes.again >= kind.sizes.responses
@@ -86,5 +86,5 @@ fn asked_again(
         ("kind", &requests(kind.name)),
         ("seconds", &(within / 1_000_000_000)),
     ];
-    Some((frames.clone(), Failure::with(&causes::LARGE_ASKED_AGAIN, 0, &values)))
+    Some((frames.iter().copied().collect(), Failure::with(&causes::LARGE_ASKED_AGAIN, 0, &values)))
 }

@@ -10,14 +10,18 @@ use super::fact::{Failure, NOT_WHOLE};
 use super::latest_queries::LatestQuery;
 use super::server::Server;
 use super::signs::contradiction;
-use super::{Diagnosis, ServerPacket, ServerPacketKind};
+use super::{Diagnosis, ServerPacket, ServerPacketKind, Shown};
 use crate::session::MessageEvent;
 use crate::summary::described;
 
-/// The challenge in a message, unless it asks for one.
+/// The challenge in a message, as a number.
 fn number_of(event: &MessageEvent<'_>) -> Option<i64> {
-    let number = event.field("challenge").and_then(described::signed)?;
-    (!matches!(number, -1 | 0)).then_some(number)
+    event.field("challenge").and_then(described::signed)
+}
+
+/// Whether this is the number of a challenge, and not one that asks for it.
+fn is_challenge(number: i64) -> bool {
+    !matches!(number, -1 | 0)
 }
 
 impl Diagnosis {
@@ -63,32 +67,38 @@ impl Diagnosis {
 
     /// Whether a request has the challenge that the server gave another port of the client's host.
     fn returns_challenge(&mut self, event: &MessageEvent<'_>) -> bool {
-        self.challenge_age(event).is_some()
+        self.challenge_age(event, || number_of(event)).is_some()
     }
 
     /// How many nanoseconds before a request the server gave the client's host the challenge in it, if that was the latest.
-    pub(super) fn challenge_age(&mut self, event: &MessageEvent<'_>) -> Option<i64> {
+    pub(super) fn challenge_age(
+        &mut self,
+        event: &MessageEvent<'_>,
+        number: impl FnOnce() -> Option<i64>,
+    ) -> Option<i64> {
         let [from, to] = event.ends();
         let (given, since) = self.given.get_mut(&(from.ip(), to), self.remembered).copied()?;
-        (number_of(event)? == given).then(|| event.time().since(since))
+        // What was given is no number that asks for a challenge.
+        (number()? == given).then(|| event.time().since(since))
     }
 
     /// A server's response to a client.
     pub(super) fn response(
         &mut self,
         event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
+        shown: &mut Shown,
     ) -> Option<SocketAddr> {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         let Some(reply) = event.reply() else { return self.unmatched(event, shown) };
-        let request = self.sent.get_mut(&reply.request, self.remembered).map(|sent| sent.what);
+        let request = self.sent.get_mut(reply.request, self.remembered).map(|sent| sent.what);
         // A challenge is not the requested data.
         let kind = match request {
             _ if event.message().purpose == Purpose::ClientChallenge => None,
             Some(ServerPacketKind::Request { kind, .. }) => Some(kind),
             _ => None,
         };
+        shown.kind = kind;
         let what = ServerPacketKind::Response { to: kind };
         self.sent.insert(frame, ServerPacket { server: from, what }, self.remembered);
         if event.message().purpose == Purpose::ClientChallenge {
@@ -101,10 +111,10 @@ impl Diagnosis {
                 _ => None,
             };
             self.challenged.insert([to, from], of, self.remembered);
-            if let Some(number) = number_of(event) {
+            if let Some(number) = number_of(event).filter(|number| is_challenge(*number)) {
                 self.given.insert((to.ip(), from), (number, payload.time), self.remembered);
             }
-            shown.push(Item::Challenges);
+            shown.items.insert(Item::Challenges);
         }
         let timeout = self.ledger_settings.answer_timeout;
         let server = self.servers.get_mut(&from)?;
@@ -120,7 +130,7 @@ impl Diagnosis {
             return Some(from);
         }
         self.repeated.answers(event, self.remembered);
-        shown.push(Item::Readable);
+        shown.items.insert(Item::Readable);
         let taken = payload.time.since(reply.sent);
         server.takes(taken, timeout, kind, (to.ip(), frame));
         server.last_answered = server.last_answered.max(Some(payload.time));
@@ -136,12 +146,12 @@ impl Diagnosis {
             }
             0 | 1 => server.comes_in_one_packet(frame),
             _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
-            _ => shown.push(Item::Whole),
+            _ => shown.items.insert(Item::Whole),
         }
-        shown.push(Item::Answered);
+        shown.items.insert(Item::Answered);
         if let Some(ServerPacketKind::Request { message, kind, follows, .. }) = request {
             if follows {
-                shown.push(Item::Verified);
+                shown.items.insert(Item::Verified);
             }
             if let Some(kind) = server.kind(kind) {
                 kind.describes = kind.describes || only_describes(event, kind.name);
@@ -161,7 +171,7 @@ impl Diagnosis {
     }
 
     /// A response that matches no request.
-    fn unmatched(&mut self, event: &MessageEvent<'_>, shown: &mut Vec<Item>) -> Option<SocketAddr> {
+    fn unmatched(&mut self, event: &MessageEvent<'_>, shown: &mut Shown) -> Option<SocketAddr> {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         if let Some(query) = self.latest_query(from, to) {
@@ -200,17 +210,13 @@ impl Diagnosis {
     }
 
     /// A server answers a client whose requests are not in the capture.
-    fn only_answers(
-        &mut self,
-        event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
-    ) -> Option<SocketAddr> {
+    fn only_answers(&mut self, event: &MessageEvent<'_>, shown: &mut Shown) -> Option<SocketAddr> {
         let (payload, id) = (event.payload(), event.context().protocol?);
         let server = self.server(payload.from)?;
         server.orphans += 1;
-        shown.push(Item::Readable);
+        shown.items.insert(Item::Readable);
         if payload.has_parts() {
-            shown.push(Item::Whole);
+            shown.items.insert(Item::Whole);
         }
         if server.query.is_none() {
             server.query = Some(id);

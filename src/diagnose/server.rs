@@ -14,6 +14,7 @@ use super::registration::{Registration, is_of_registration};
 use super::repeated_answers::Surplus;
 use super::sizes::Sizes;
 use crate::session::{ExchangeCounts, Value};
+use crate::summary::described;
 
 /// Maximum number of masters, or of addresses from which others respond, per server.
 const ADDRESSES: usize = 8;
@@ -187,27 +188,60 @@ pub(super) struct Kind {
     pub(super) hops: UsualHops,
     /// The server had challenged a client that sent one.
     pub(super) was_challenged: bool,
-    readable: Fact,
-    in_time: Fact,
+    readable: UntilMet,
+    in_time: UntilMet,
+}
+
+/// A condition that matters only as long as it is never met.
+#[derive(Debug, Default)]
+enum UntilMet {
+    /// Nothing is known about it.
+    #[default]
+    Open,
+    /// It never was.
+    Never(Box<Fact>),
+    /// It was.
+    Met,
 }
 
 impl Kind {
-    /// The state of a condition for this kind of request.
-    pub(super) fn fact(&self, item: Item) -> Option<&Fact> {
-        match item {
-            Item::Answered => Some(&self.answered),
-            Item::Readable => Some(&self.readable),
-            Item::InTime => Some(&self.in_time),
+    /// The state of a condition that no response to this kind of request meets.
+    pub(super) fn never_met(&self, item: Item) -> Option<&Fact> {
+        match (item, &self.readable, &self.in_time) {
+            (Item::Readable, UntilMet::Never(fact), _)
+            | (Item::InTime, _, UntilMet::Never(fact)) => Some(fact),
             _ => None,
         }
     }
 
-    fn fact_mut(&mut self, item: Item) -> Option<&mut Fact> {
+    /// A response to it meets the condition.
+    fn good(&mut self, item: Item, frame: u64) {
         match item {
-            Item::Answered => Some(&mut self.answered),
-            Item::Readable => Some(&mut self.readable),
-            Item::InTime => Some(&mut self.in_time),
-            _ => None,
+            Item::Answered => self.answered.good(frame),
+            Item::Readable => self.readable = UntilMet::Met,
+            Item::InTime => self.in_time = UntilMet::Met,
+            _ => {}
+        }
+    }
+
+    /// A response to it does not.
+    fn fails(&mut self, item: Item, why: &Failure) {
+        match item {
+            Item::Answered => self.answered.fails(why.clone()),
+            Item::Readable => self.readable.fails(why),
+            Item::InTime => self.in_time.fails(why),
+            _ => {}
+        }
+    }
+}
+
+impl UntilMet {
+    fn fails(&mut self, why: &Failure) {
+        if matches!(self, UntilMet::Open) {
+            *self = UntilMet::Never(Box::default());
+        }
+        if let UntilMet::Never(fact) = self {
+            fact.fails(why.clone());
         }
     }
 }
@@ -268,8 +302,8 @@ impl Server {
     /// The same, for a response to a request of this kind.
     pub(super) fn good_of(&mut self, kind: Option<&'static str>, item: Item, frame: u64) {
         self.good(item, frame);
-        if let Some(fact) = self.fact_of(kind, item) {
-            fact.good(frame);
+        if let Some(kind) = kind.and_then(|kind| self.kind(kind)) {
+            kind.good(item, frame);
         }
     }
 
@@ -281,8 +315,8 @@ impl Server {
         why: &Failure,
     ) {
         self.facts_of(item, master).into_iter().for_each(|fact| fact.fails(why.clone()));
-        if let Some(fact) = self.fact_of(kind, item) {
-            fact.fails(why.clone());
+        if let Some(kind) = kind.and_then(|kind| self.kind(kind)) {
+            kind.fails(item, why);
         }
     }
 
@@ -354,10 +388,6 @@ impl Server {
         }
     }
 
-    fn fact_of(&mut self, kind: Option<&'static str>, item: Item) -> Option<&mut Fact> {
-        self.kind(kind?)?.fact_mut(item)
-    }
-
     /// The same, for a condition that is unknown.
     pub(super) fn doubts(&mut self, master: Option<IpAddr>, item: Item, why: &Failure) {
         self.facts_of(item, master).into_iter().for_each(|fact| fact.may_fail(why.clone()));
@@ -422,7 +452,7 @@ impl Server {
             _ => false,
         };
         if !is_same {
-            self.name = Some(name.to_string().chars().take(256).collect());
+            self.name = Some(described::kept(name));
         }
     }
 

@@ -10,6 +10,7 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET005, NET014};
 
 use super::fact::{Failure, NOT_WHOLE};
+use super::item_set::ItemSet;
 use super::registration::is_of_registration;
 use super::server::Server;
 use super::{Diagnosis, ServerPacket, ServerPacketKind, is_clients_fault, masters};
@@ -57,9 +58,9 @@ pub(super) struct FindingSign<'f> {
 }
 impl Diagnosis {
     /// Handles findings in a message; returns the conditions that are not met.
-    pub(super) fn findings(&mut self, event: &MessageEvent<'_>) -> Vec<Item> {
+    pub(super) fn findings(&mut self, event: &MessageEvent<'_>) -> ItemSet {
         let (context, payload) = (event.context(), event.payload());
-        let mut failed = Vec::new();
+        let mut failed = ItemSet::default();
         // What a master gets is no response to a client.
         let is_registration =
             matches!(event.message().purpose, Purpose::ChallengeResponse | Purpose::CheckResponse);
@@ -72,7 +73,7 @@ impl Diagnosis {
             let is_cut = payload.lost && finding.verdict == Ruled::Inconclusive;
             if is_cut && event.reply().is_some() && item() == Some(Item::Whole) {
                 // Counted with the response.
-                failed.push(Item::Whole);
+                failed.insert(Item::Whole);
                 continue;
             }
             // What is missing in a packet that was cut is the recorder's fault.
@@ -170,7 +171,7 @@ impl Diagnosis {
         symptom: &Symptom,
         sign: &FindingSign<'_>,
     ) {
-        let sent = self.sent.get_mut(&sign.frame, self.remembered).map(|sent| sent.what);
+        let sent = self.sent.get_mut(sign.frame, self.remembered).map(|sent| sent.what);
         let master = other.map(|other| other.ip());
         let Some(server) = self.servers.get_mut(&address) else { return };
         let (frame, words) = (sign.frame, sign.words);
@@ -265,7 +266,7 @@ impl Diagnosis {
 
     /// A part of a response came, or one that cannot be read: the server responds.
     pub(super) fn responds_in_part(&mut self, server: SocketAddr, request: u64, frame: u64) {
-        let request = self.sent.get_mut(&request, self.remembered).map(|sent| sent.what);
+        let request = self.sent.get_mut(request, self.remembered).map(|sent| sent.what);
         let Some(server) = self.servers.get_mut(&server) else { return };
         let Some(ServerPacketKind::Request { kind, follows, .. }) = request else { return };
         server.good_of(Some(kind), Item::Answered, frame);
@@ -289,7 +290,7 @@ impl Diagnosis {
             }
             return;
         }
-        let sent = self.sent.get_mut(&error.message, self.remembered).map(|sent| {
+        let sent = self.sent.get_mut(error.message, self.remembered).map(|sent| {
             // It is not the challenge that fails it.
             if let ServerPacketKind::Request { follows, .. } = &mut sent.what {
                 *follows = false;

@@ -7,6 +7,7 @@ use dissectors::Id;
 use dissectors::kit::{AddressRole, Cause, CauseKind, Item, Role, Time, Values, causes};
 
 use super::CapturePosition;
+use super::fact::FirstFrames;
 use super::hosts::Broadcast;
 use super::pattern::in_words;
 use super::registration::is_of_registration;
@@ -93,11 +94,11 @@ pub struct ItemVerdict {
     /// Why not, or why it is unknown.
     pub cause: Option<&'static Cause>,
     /// The first packets that show it.
-    pub frames: Vec<u64>,
+    pub frames: FirstFrames,
     /// There are more packets.
     pub has_more: bool,
     /// The details.
-    pub text: String,
+    pub text: Cow<'static, str>,
     /// The values in the cause's sentence.
     pub values: Values,
     /// The exchanges that it is about, if any.
@@ -217,9 +218,9 @@ impl ItemVerdict {
             master: None,
             verdict: Verdict::Unknown,
             cause: None,
-            frames: Vec::new(),
+            frames: FirstFrames::default(),
             has_more: false,
-            text: String::new(),
+            text: Cow::default(),
             values: Values::new(),
             exchanges: None,
             at_least: false,

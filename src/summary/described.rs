@@ -29,7 +29,7 @@ pub(super) fn put(known: &mut Latest<String>, at: Moment, value: Option<Value<'_
 }
 
 /// A text, truncated to the maximum.
-pub(super) fn kept(value: &Value<'_>) -> String {
+pub fn kept(value: &Value<'_>) -> String {
     let mut text = value.to_string();
     if let Some((end, _)) = text.char_indices().nth(LONG) {
         text.truncate(end);
