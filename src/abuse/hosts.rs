@@ -42,7 +42,7 @@ impl Abuse {
                 for at in &alone {
                     let (server, port) =
                         (self.servers.get(&Socket(*at)), self.ports.get(&Socket(*at)));
-                    let server = server.map(|it| (it, ruled.contains(at)));
+                    let server = server.map(|it| (&**it, ruled.contains(at)));
                     let port = port.map(|it| (&it.target, self.is_flooded(it)));
                     for (target, is_flooded) in port.into_iter().chain(server) {
                         match is_flooded {
@@ -86,6 +86,7 @@ impl Abuse {
     pub(super) fn one_way_to(&self, at: SocketAddr) -> impl Iterator<Item = &Target> {
         let server = self.servers.get(&Socket(at)).filter(|it| !it.current.clients.is_cut);
         let port = self.ports.get(&Socket(at)).filter(|port| self.is_one_way(port));
+        let server = server.map(Box::as_ref);
         server.into_iter().chain(port.map(|port| &port.target)).flat_map(Phases::each)
     }
 

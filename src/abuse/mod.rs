@@ -75,15 +75,15 @@ pub struct Abuse {
     /// The memory limit in bytes.
     bytes: usize,
     identifier: Identifier,
-    /// Servers that get requests.
-    servers: Map<Socket, Phases>,
+    /// Servers that get requests. In boxes: they are large, and a map moves what it holds when it grows.
+    servers: Map<Socket, Box<Phases>>,
     /// Their packets that are no messages of their protocols.
     ports: Map<Socket, GamePort>,
     unknown_ports: UnknownPorts,
     /// Ports that servers announce for players, with the servers' protocols; servers that join masters, or are listed.
     announced: Map<Socket, Option<Id>>,
     /// Masters that get joins and heartbeats.
-    masters: Map<Socket, Phases>,
+    masters: Map<Socket, Box<Phases>>,
     /// Addresses that get responses without requests.
     victims: Map<IpAddr, Target>,
     /// Servers that got packets known to crash them.

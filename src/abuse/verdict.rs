@@ -278,10 +278,8 @@ impl Abuse {
             let mut all = port.target.of_attack(&self.room).into_owned();
             let (server, master) = (self.servers.get(&Socket(*at)), self.masters.get(&Socket(*at)));
             // Requests beside it are of the same attack, and so are joins.
-            let is_joined = |it: &&Phases| self.is_master_flooded(it);
-            for (target, is_flooded) in
-                [(server, flooded.contains(at)), (master, master.as_ref().is_some_and(is_joined))]
-            {
+            let is_joined = master.is_some_and(|it| self.is_master_flooded(it));
+            for (target, is_flooded) in [(server, flooded.contains(at)), (master, is_joined)] {
                 match target {
                     Some(target) if is_flooded => all.add(&target.of_attack(&self.room)),
                     Some(target) => self.adds_players(&mut all, target),
@@ -368,7 +366,7 @@ impl Abuse {
         let joins = self.masters.get(&Socket(at)).map_or(0, |master| master.packets()[0]);
         let asked = self.servers.get(&Socket(at));
         let all = asked.map_or(0, |server| server.packets()[0]);
-        let lists: u64 = asked.into_iter().flat_map(Phases::each).map(|it| it.lists).sum();
+        let lists: u64 = asked.into_iter().flat_map(|it| it.each()).map(|it| it.lists).sum();
         joins + lists > all.saturating_sub(lists)
     }
 
