@@ -294,7 +294,6 @@ impl ExchangeLog {
     /// client then returns the challenge; `most`: how many may be open. Returns whether there was room.
     pub(super) fn request(&mut self, request: Request, within: i64, most: usize) -> bool {
         let time = request.time;
-        self.turn(time);
         let key = ([request.client, request.server], request.key());
         match self.young.remove(&key).or_else(|| self.old.remove(&key)) {
             Some((mut exchange, latest))
@@ -400,8 +399,8 @@ impl ExchangeLog {
         }
     }
 
-    /// Ends the exchanges without a message for long.
-    fn turn(&mut self, now: Time) {
+    /// Ends the exchanges without a message for long. A request comes now.
+    pub(super) fn turn(&mut self, now: Time) {
         let turned = *self.turned.get_or_insert(now);
         if now.since(turned) < KEPT {
             return;
@@ -477,6 +476,7 @@ mod tests {
     }
 
     fn ask(log: &mut ExchangeLog, frame: u64, seconds: i64) {
+        log.turn(Time(seconds * SECOND));
         assert!(log.request(request(50_000, frame, seconds), 2 * SECOND, 200));
     }
 

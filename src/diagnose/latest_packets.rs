@@ -5,15 +5,22 @@ use dissectors::kit::RecentMap;
 /// Values by the numbers of packets: between `most` and twice as many. Nearly all come in the order of their numbers, and
 /// those that are looked for came just before: lists have these together, where a map would spread them.
 pub(super) struct LatestPackets<V> {
-    young: Vec<(u64, V)>,
-    old: Vec<(u64, V)>,
+    young: Packets<V>,
+    old: Packets<V>,
     /// Those that came after later ones, such as bytes of a stream that waited for a packet before them.
     late: RecentMap<u64, V>,
 }
 
+/// Packets in order. The numbers are apart, where searching them takes little memory.
+struct Packets<V> {
+    numbers: Vec<u64>,
+    values: Vec<V>,
+}
+
 impl<V> Default for LatestPackets<V> {
     fn default() -> LatestPackets<V> {
-        LatestPackets { young: Vec::new(), old: Vec::new(), late: RecentMap::default() }
+        let [young, old] = [(); 2].map(|()| Packets { numbers: Vec::new(), values: Vec::new() });
+        LatestPackets { young, old, late: RecentMap::default() }
     }
 }
 
@@ -21,36 +28,38 @@ impl<V> LatestPackets<V> {
     /// Replaces the value of a packet; after more than `most` new ones the oldest are forgotten.
     pub(super) fn insert(&mut self, frame: u64, value: V, most: usize) {
         let LatestPackets { young, old, .. } = self;
-        if let Some(known) = find(young, frame).or_else(|| find(old, frame)) {
+        if let Some(known) = young.find(frame).or_else(|| old.find(frame)) {
             *known = value;
             return;
         }
-        if self.young.last().is_some_and(|(last, _)| *last > frame) {
+        if self.young.numbers.last().is_some_and(|last| *last > frame) {
             return self.late.insert(frame, value, most);
         }
-        if self.young.len() >= most.max(1) {
+        if self.young.numbers.len() >= most.max(1) {
             std::mem::swap(&mut self.young, &mut self.old);
-            self.young.clear();
+            self.young.numbers.clear();
+            self.young.values.clear();
         }
-        self.young.push((frame, value));
+        self.young.numbers.push(frame);
+        self.young.values.push(value);
     }
 
     /// The value of a packet.
     pub(super) fn get_mut(&mut self, frame: u64, most: usize) -> Option<&mut V> {
         let LatestPackets { young, old, late } = self;
-        find(young, frame).or_else(|| find(old, frame)).or_else(|| late.get_mut(&frame, most))
+        young.find(frame).or_else(|| old.find(frame)).or_else(|| late.get_mut(&frame, most))
     }
 }
 
-/// The value of a packet in a list that is sorted by their numbers.
-fn find<V>(packets: &mut [(u64, V)], frame: u64) -> Option<&mut V> {
-    let (last, _) = packets.last()?;
-    // It is at most as many places before the last one as their numbers differ.
-    let before = usize::try_from(last.checked_sub(frame)?).unwrap_or(usize::MAX);
-    let first = packets.len().saturating_sub(before).saturating_sub(1);
-    let among = packets.get_mut(first..)?;
-    let at = among.binary_search_by_key(&frame, |(known, _)| *known).ok()?;
-    among.get_mut(at).map(|(_, value)| value)
+impl<V> Packets<V> {
+    fn find(&mut self, frame: u64) -> Option<&mut V> {
+        let last = *self.numbers.last()?;
+        // It is at most as many places before the last one as their numbers differ.
+        let before = usize::try_from(last.checked_sub(frame)?).unwrap_or(usize::MAX);
+        let first = self.numbers.len().saturating_sub(before).saturating_sub(1);
+        let at = self.numbers.get(first..)?.binary_search(&frame).ok()?;
+        self.values.get_mut(first + at)
+    }
 }
 
 #[cfg(test)]
@@ -77,7 +86,7 @@ mod tests {
             packets.insert(frame, frame, 100);
             let first = frame.saturating_sub(99).max(1);
             assert!((first..=frame).all(|it| packets.get_mut(it, 100) == Some(&mut it.clone())));
-            assert!(packets.young.len() <= 100 && packets.old.len() <= 100);
+            assert!(packets.young.values.len() <= 100 && packets.old.values.len() <= 100);
         }
         assert_eq!(packets.get_mut(700, 100), None);
     }

@@ -28,6 +28,7 @@ mod kind_words;
 mod latest_packets;
 mod latest_queries;
 mod list_client;
+mod list_messages;
 mod listing;
 mod lists;
 mod master;
@@ -69,7 +70,6 @@ use crate::abuse::Abuse;
 use crate::check::{Checker, Selection};
 use crate::session::{
     Datagrams, Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Passes, ProbedPorts,
-    Value,
 };
 use crate::summary::described;
 
@@ -428,6 +428,11 @@ impl Diagnosis {
         }
     }
 
+    /// Whether a server is kept, or would be.
+    fn keeps_server(&self, address: SocketAddr) -> bool {
+        self.has_room(address) || self.servers.contains_key(&address)
+    }
+
     /// Whether there is room for one more server. Servers of the host that the user asks about have some of their own.
     fn has_room(&self, address: SocketAddr) -> bool {
         let of_host = self.wanted.filter(|(ip, _)| *ip == address.ip());
@@ -552,50 +557,6 @@ impl Diagnosis {
                 server.good_with(to.ip(), item, frame);
             }
         }
-    }
-
-    /// A client's request to a master for a list, or for its next page.
-    fn list_asked(&mut self, id: Id, event: &MessageEvent<'_>) {
-        if !described::begins_list(event) {
-            return;
-        }
-        let (payload, masters) = (event.payload(), masters(id));
-        let is_all = |(path, all): &(&str, &str)| {
-            event.field(path).is_none_or(|value| match value {
-                Value::Name(_) => false,
-                value => value.to_string() == *all,
-            })
-        };
-        let fields = masters.map_or(&[][..], |it| it.narrowed);
-        let narrowed = (!fields.iter().all(is_all)).then(|| {
-            let value = |(path, all): &(&str, &str)| match event.field(path) {
-                Some(Value::Text(text)) => text.iter().copied().take(512).collect(),
-                Some(value) => value.to_string().into_bytes(),
-                None => all.as_bytes().to_vec(),
-            };
-            fields.iter().map(value).collect()
-        });
-        let game = masters.and_then(|it| it.game).and_then(|path| event.field(path));
-        let game = match game {
-            Some(Value::Text(game)) => game.iter().copied().take(64).collect(),
-            _ => Vec::new(),
-        };
-        let ends = (payload.from, payload.to);
-        self.lists.asked(ends, (payload.frame, payload.time), narrowed, (id, game));
-    }
-
-    /// A master lists servers.
-    fn list(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
-        let payload = event.payload();
-        let between = (payload.to, payload.from);
-        let id = event.context().protocol?;
-        if described::is_enciphered(event) {
-            self.lists.enciphered(id, between, payload.frame);
-            return None;
-        }
-        let ends = described::ends_list(event);
-        self.lists.listed(id, between, payload.frame, ends, described::each_listed(event));
-        None
     }
 }
 

@@ -87,6 +87,11 @@ impl Diagnosis {
     /// A client sends a server a request.
     fn request(&mut self, id: Id, event: &MessageEvent<'_>) {
         let [client, server] = event.ends();
+        self.log.turn(event.time());
+        if !self.keeps_client(client.ip()) && !self.keeps_server(server) {
+            self.parties_are_cut = true;
+            return;
+        }
         let challenge = event.field("challenge");
         let number = challenge.and_then(described::signed);
         let challenge_age = self.challenge_age(event, || number);
@@ -149,6 +154,11 @@ impl Diagnosis {
         let challenge = challenge.map(|challenge| (challenge, server != event.ends()[0]));
         self.log.response([client, server], key, event.time(), challenge);
         Some(key)
+    }
+
+    /// Whether a client is kept, or would be.
+    fn keeps_client(&self, host: IpAddr) -> bool {
+        self.clients.len() < self.most_parties || self.clients.contains_key(&host)
     }
 
     pub(super) fn client(&mut self, host: IpAddr) -> Option<&mut Client> {

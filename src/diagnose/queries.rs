@@ -101,6 +101,8 @@ impl Diagnosis {
         shown.kind = kind;
         let what = ServerPacketKind::Response { to: kind };
         self.sent.insert(frame, ServerPacket { server: from, what }, self.remembered);
+        // Of what is asked of a server, and given to its clients, nothing is kept if there is no room for it.
+        let server = self.servers.get_mut(&from)?;
         if event.message().purpose == Purpose::ClientChallenge {
             let of = match request {
                 Some(ServerPacketKind::Request { message, kind, .. })
@@ -117,7 +119,6 @@ impl Diagnosis {
             shown.items.insert(Item::Challenges);
         }
         let timeout = self.ledger_settings.answer_timeout;
-        let server = self.servers.get_mut(&from)?;
         server.query = event.context().protocol.or(server.query);
         server.good(Item::FromAsked, frame);
         if event.message().purpose == Purpose::ClientChallenge {
