@@ -427,7 +427,7 @@ impl Connection {
     }
 }
 
-/// Whether a SYN or a RST acknowledges the SYN of the other direction.
+/// Whether a SYN or a RST acknowledges the SYN of the other direction, and what came with it.
 fn answers(segment: &Segment<'_>, other: &Direction) -> bool {
-    segment.flags.ack() && segment.acknowledgment == other.initial().wrapping_add(1)
+    segment.flags.ack() && other.is_opened_up_to(segment.acknowledgment)
 }

@@ -18,6 +18,8 @@ pub(super) use self::deliver::ReaderContext;
 const FAR: u64 = 1 << 30;
 /// Maximum distance of a segment whose acknowledgment is accepted, and of a reset where the window is unknown.
 const NEAR: u64 = 1 << 20;
+/// Maximum number of bytes in a SYN.
+const MOST_WITH_SYN: u32 = u16::MAX as u32;
 /// Maximum distance of the stream's beginning before the first segment of a capture.
 const START_REACH: u64 = 64 << 10;
 
@@ -85,6 +87,13 @@ impl Direction {
     /// Whether nothing but its SYN has arrived.
     pub(super) fn is_fresh(&self) -> bool {
         self.began && self.phase == Phase::Open && self.next as u32 == self.initial.wrapping_add(1)
+    }
+
+    /// Whether this number is that behind the SYN, or behind a part of the bytes that may have come with it (RFC 7413).
+    pub(super) fn is_opened_up_to(&self, sequence: u32) -> bool {
+        let first = self.initial.wrapping_add(1);
+        let bytes = if self.began { (self.next as u32).wrapping_sub(first) } else { 0 };
+        sequence.wrapping_sub(first) <= bytes.min(MOST_WITH_SYN)
     }
 
     /// Whether bytes are known to be missing before others, or before the end.

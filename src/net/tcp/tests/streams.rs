@@ -15,6 +15,29 @@ fn in_order_is_borrowed() {
     assert!(bench.connection.began(A));
 }
 
+/// TCP Fast Open (RFC 7413): data travels in the SYN, and is sent again if the other side does not acknowledge it.
+#[test]
+fn data_in_a_syn_is_read_once() {
+    for acknowledged in [1000, 1002, 1005] {
+        let mut bench = Bench::new(Appetite::All);
+        bench.send(A, SYN, 999, 0, b"hello");
+        bench.send(B, SYN_ACK, 4999, acknowledged, b"");
+        if acknowledged < 1005 {
+            bench.send(A, ACK, acknowledged, 5000, &b"hello"[acknowledged as usize - 1000..]);
+        }
+        bench.send(A, ACK, 1005, 5000, b"!");
+        bench.send(B, ACK, 5000, 1006, b"answer");
+        let answer = Reported::Bytes(B, b"answer".to_vec(), 0);
+        assert_eq!(bench.reported(), [bytes("hello"), bytes("!"), answer], "{acknowledged}");
+        assert!(bench.connection.began(B));
+    }
+    // What acknowledges more than was sent belongs to another connection.
+    let mut bench = Bench::new(Appetite::All);
+    bench.send(A, SYN, 999, 0, b"hello");
+    bench.send(B, SYN_ACK, 4999, 1006, b"");
+    assert!(!bench.connection.began(B));
+}
+
 #[test]
 fn a_segment_of_several_packets_is_read_at_once() {
     let mut bench = Bench::begun(Appetite::Groups(4), 1000);
