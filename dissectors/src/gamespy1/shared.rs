@@ -21,15 +21,16 @@ type ServerAndPeer = (IpAddr, u16, IpAddr);
 /// What a master knows about a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServerRecord {
-    /// Its latest heartbeat.
+    /// Its latest heartbeat, and the port that sent it.
     pub(super) latest: Time,
+    pub(super) from: u16,
     /// The latest one that was not caused by a change of the game's state.
     pub(super) regular: Option<Time>,
-    /// It has answered a challenge.
-    pub(super) validated: bool,
-    /// A heartbeat came after that.
+    /// It has answered a challenge, last from this port: behind one address, two servers may name the same query port.
+    pub(super) validated: Option<u16>,
+    /// A heartbeat came from there after that.
     pub(super) has_continued: bool,
-    /// It was challenged since the latest heartbeat.
+    /// It was challenged there since the latest heartbeat.
     pub(super) challenged: bool,
 }
 

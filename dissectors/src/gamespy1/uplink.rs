@@ -143,8 +143,9 @@ pub(super) fn heartbeat<S: Sink>(
     let answers = uplink.due.is_some_and(|due| !due.is_overdue(clock));
     let fresh = ServerRecord {
         latest: now,
+        from: payload.from.port(),
         regular: (!words.statechanged).then_some(now),
-        validated: false,
+        validated: None,
         has_continued: false,
         challenged: false,
     };
@@ -179,22 +180,27 @@ fn beats_on<S: Sink>(
     let at = payload.whole();
     let latest = fresh.latest.since(record.latest);
     if !answers {
+        let usual = usual(settings);
         let regular = record.regular.filter(|_| fresh.regular.is_some());
         let regular = regular.map(|regular| fresh.latest.since(regular));
-        rules::interval(latest, regular, &usual(settings), at, sink);
+        // What comes soon from another port may be of another server behind the same address.
+        let is_same = record.from == fresh.from;
+        let regular = regular.filter(|regular| is_same || regular >= usual.start());
+        rules::interval(latest, regular, &usual, at, sink);
     }
     if latest > *settings.protocols.gamespy1.heartbeat.end() {
         *record = fresh;
         return;
     }
-    // The first heartbeat behind the proof may be challenged yet.
-    if record.validated && !record.challenged && record.has_continued {
-        rules::rechallenged(false, at, sink);
+    if record.validated == Some(fresh.from) {
+        // The first heartbeat behind the proof may be challenged yet.
+        if !record.challenged && record.has_continued {
+            rules::rechallenged(false, at, sink);
+        }
+        (record.has_continued, record.challenged) = (true, false);
     }
-    record.has_continued = record.validated;
-    record.latest = fresh.latest;
+    (record.latest, record.from) = (fresh.latest, fresh.from);
     record.regular = fresh.regular.or(record.regular);
-    record.challenged = false;
 }
 
 /// The server does this at the master.
@@ -258,7 +264,7 @@ pub(super) fn secure<S: Sink>(
     let Some((port, _)) = uplink.beat else { return };
     let record = cx.shared.record(&pair(payload.to, port, payload.from), most);
     if let Ok(record) = record
-        && record.validated
+        && record.validated == Some(payload.to.port())
         && payload.time.since(record.latest) <= *cx.settings.protocols.gamespy1.heartbeat.end()
     {
         record.challenged = true;
@@ -339,7 +345,10 @@ pub(super) fn validate<S: Sink>(
     }
     registers(payload, port, RegistrationStep::Validated, sink);
     if let Ok(record) = cx.shared.record(&pair(payload.from, port, payload.to), most) {
-        record.validated = true;
+        let before = record.validated.replace(payload.from.port());
+        if before.is_some_and(|before| before != payload.from.port()) {
+            (record.has_continued, record.challenged) = (false, false);
+        }
         if words.heartbeat.is_some() {
             sink.returns_challenge([payload.time, record.latest], payload);
         }

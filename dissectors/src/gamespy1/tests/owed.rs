@@ -6,6 +6,7 @@ use super::lab::{C, L, Lab, LabSegment, M, S, TestRecorder};
 
 const BEAT: &[u8] = br"\heartbeat\7778\gamename\ut\";
 const CHALLENGE: &[u8] = br"\basic\\secure\l8jfVy";
+const PROOF: &[u8] = br"\heartbeat\7778\gamename\ut\validate\SAaJHX96\final\";
 
 #[test]
 fn a_challenge_after_a_later_heartbeat_does_not_answer_the_first_one() {
@@ -91,4 +92,27 @@ fn words_in_place_of_a_list_are_a_message() {
     }
     let (names, codes) = told(br"\list\\gamename\ut\final\", &[b"\x01\x02\x03\x04"]);
     assert!(names.is_empty() && codes == ["GS1016"], "{names:?} {codes:?}");
+}
+
+/// Two that name the same port behind one address: the intervals, and the proof, are of each.
+#[test]
+fn two_servers_may_name_the_same_port() {
+    const OTHER: &str = "10.0.0.2:40000";
+    let registered = || {
+        let mut lab: Lab<TestRecorder> = Lab::new();
+        lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, PROOF);
+        lab
+    };
+    let mut lab = registered();
+    lab.udp(20.0, OTHER, M, BEAT).udp(20.02, M, OTHER, CHALLENGE).udp(20.04, OTHER, M, PROOF);
+    for minute in 1..5 {
+        let at = f64::from(minute) * 60.0;
+        lab.udp(at, S, M, BEAT).udp(at + 20.0, OTHER, M, BEAT);
+    }
+    lab.end(400.0);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert!(lab.counts(&rules::GS1025).passed > 0);
+    let mut lab = registered();
+    lab.udp(20.0, S, M, BEAT).udp(20.02, M, S, CHALLENGE).udp(20.04, S, M, PROOF).end(60.0);
+    assert_eq!(lab.codes(), ["GS1024", "GS1025"], "it is one server");
 }
