@@ -112,7 +112,7 @@ fn is_path(target: &[u8]) -> bool {
 }
 
 /// Whether the request names the game's own programs.
-fn names_game(request: &[u8]) -> bool {
+pub(super) fn names_game(request: &[u8]) -> bool {
     let is_games =
         |agent: &[u8]| agent.get(..4).is_some_and(|agent| agent.eq_ignore_ascii_case(b"ACR-"));
     http::values(request, "user-agent").any(is_games)

@@ -164,6 +164,12 @@ pub(super) fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
+/// Whether a target is a page or a file of a web site, which a browser asks for by itself on the same connection.
+pub(super) fn is_page(target: &[u8]) -> bool {
+    let last = split(target).0.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    last.is_empty() || last.contains(&b'.')
+}
+
 /// One `name=value` of a query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueryParameter<'a> {

@@ -2,6 +2,7 @@
 
 use crate::kit::{Field, Reader, Sink, Span, TextPlace, decode};
 
+use super::claim;
 use super::digest::{DIGEST, NONCE};
 use super::fields::*;
 use super::params::{self, ApiPath, ParamValue, QueryParameter, decimal, decoded, hex, pieces};
@@ -72,7 +73,10 @@ pub(super) fn request<S: Sink>(bytes: &[u8], sink: &mut S) -> Request {
         asked.bodiless = method == b"HEAD";
         asked.endpoint = ApiPath::of(text(target_at));
         rules::method_get(method, method_at, r.sink);
-        rules::endpoint_known(asked.endpoint.is_some(), text(target_at), target_at, r.sink);
+        if asked.endpoint.is_some() || claim::names_game(bytes) || !params::is_page(text(target_at))
+        {
+            rules::endpoint_known(asked.endpoint.is_some(), text(target_at), target_at, r.sink);
+        }
         asked.sound = method == b"GET" && asked.endpoint.is_some();
         self::target(r, text(target_at), target_at.start as usize, &mut asked);
         // The space before the version belongs to the version.

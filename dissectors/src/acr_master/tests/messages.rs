@@ -207,6 +207,28 @@ fn a_response_to_an_unknown_endpoint_is_not_read() {
     assert_eq!(lab.codes(), ["ACR002"]);
 }
 
+/// A browser asks for files of the site on the same connection: they are no requests of the protocol.
+#[test]
+fn pages_of_a_web_site_are_no_endpoints() {
+    let codes = |target: &str, agent: &str| {
+        let mut lab = Lab::new();
+        lab.tcp(0.0, (S, M), S, b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n", LabSegment::default());
+        let list = b"HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nmasterserver_flags 0\n";
+        lab.tcp(0.1, (M, S), S, list, LabSegment::default());
+        let page = format!("GET {target} HTTP/1.1\r\n{agent}\r\n");
+        lab.tcp(0.2, (S, M), S, page.as_bytes(), LabSegment::default());
+        let missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+        lab.tcp(0.3, (M, S), S, missing, LabSegment { fin: true });
+        lab.end(9.0);
+        lab.codes()
+    };
+    for page in ["/favicon.ico", "/", "/style.css?v=2"] {
+        assert_eq!(codes(page, ""), ["ACR002"; 0], "{page}");
+        assert_eq!(codes(page, "User-Agent: ACR-Client/20700\r\n"), ["ACR002"], "{page}");
+    }
+    assert_eq!(codes("/s", ""), ["ACR002"]);
+}
+
 #[test]
 fn head_is_answered_without_a_body() {
     let mut lab = Lab::new();
