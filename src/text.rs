@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
+use dissectors::kit::Time;
 use unicode_width::UnicodeWidthChar;
 
 /// Replaces each character that a terminal would interpret or not show by `\xNN` or `\u{NNNN}`. A
@@ -239,6 +240,15 @@ pub fn brief_span(nanoseconds: u64) -> String {
 pub fn second_of_day(nanoseconds: i64) -> String {
     let second = nanoseconds.div_euclid(1_000_000_000).rem_euclid(86_400);
     format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
+}
+
+/// The same, with its day if a capture has several.
+pub fn moment(time: Time, has_date: bool) -> String {
+    let second = second_of_day(time.0);
+    match time.date() {
+        (year, month, day) if has_date => format!("{year:04}-{month:02}-{day:02} {second}"),
+        _ => second,
+    }
 }
 
 /// A duration, in two units from minutes on.

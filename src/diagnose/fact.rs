@@ -340,6 +340,11 @@ impl Fact {
         self.bad.iter().rev().find(says_why).or_else(|| self.bad.last())
     }
 
+    /// The details of these failures have this, too.
+    pub(super) fn says_more(&mut self, more: &str) {
+        self.bad.iter_mut().for_each(|failure| failure.text += more);
+    }
+
     /// The failures since the last success, up to a maximum.
     pub(super) fn failures(&self) -> &[Failure] {
         &self.bad

@@ -97,6 +97,7 @@ impl ServerState<'_> {
             exchanges,
             by,
             span,
+            has_dates: self.server.pattern.has_dates(),
             ..ItemVerdict::new(item)
         })
     }

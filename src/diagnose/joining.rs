@@ -133,7 +133,13 @@ impl Diagnosis {
             self.challengers.insert(payload.from);
         }
         // A client may challenge a server, too, to check whether it is genuine.
+        let timeout = self.ledger_settings.answer_timeout;
         let server = self.servers.get_mut(&address).filter(|server| server.has_joined())?;
+        if server.with(payload.from.ip()).is_none() {
+            let waits = |it: &&mut Registration| it.awaits_challenge(payload.time, timeout);
+            let asked = server.registrations.iter_mut().find(waits);
+            asked.into_iter().for_each(|it| it.challenged_by = Some((payload.from, payload.frame)));
+        }
         let registration = server.with(payload.from.ip());
         if let Some(port) = registration.and_then(|it| it.at(payload.from.port())) {
             port.challenged = Some((payload.frame, payload.time));

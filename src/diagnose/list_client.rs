@@ -53,6 +53,11 @@ impl AskedMasters {
         }
     }
 
+    /// The hosts of the masters that it asks.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = IpAddr> {
+        self.0.iter().map(|asked| asked.host)
+    }
+
     /// The capture ends: what has not waited for long enough may still be answered.
     pub(super) fn finish(&mut self, end: Time, timeout: i64, is_complete: bool) {
         for asked in &mut self.0 {

@@ -5,13 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{CauseKind, Item, NeededEvidence, Time, causes, is_private};
 
-use super::fact::{Failure, NO_ACCIDENT};
+use super::fact::{Fact, Failure, NO_ACCIDENT};
 use super::lists::{Listing, Lists, MasterLists, Sighting};
 use super::registration::Registration;
 use super::server::Server;
 use super::{CapturePosition, Diagnosis};
 use crate::session::Totals;
-use crate::text::{grouped, long_span};
+use crate::text::long_span;
 
 /// The usual interval of heartbeats, in nanoseconds: a server without one for twice that time sends
 /// none.
@@ -54,6 +54,7 @@ impl Diagnosis {
             unseen_challenge(registration);
             self.unanswered_challenges(server, registration, read);
             self.ignored_by_master(server, registration, read);
+            challenged_elsewhere(registration);
             let place = Place { address, masters: &masters };
             self.listing(server, registration, &place);
             not_known(registration, self.complete);
@@ -215,6 +216,7 @@ impl Diagnosis {
         match (sighting.filter(is_late), could_hold) {
             (Some((as_address, sighting)), _) => {
                 listed(as_address, registration, sighting);
+                usually_rechallenged(server, registration, sighting.frame);
                 if server.joins_in_vain.is_some_and(|(joins, _)| joins == as_address) {
                     listed_elsewhere([place.address, as_address], registration, sighting.frame);
                 } else if as_address != place.address {
@@ -325,19 +327,39 @@ struct Place<'p> {
     masters: &'p [IpAddr],
 }
 
-/// The master challenges a server at each heartbeat, though it has answered.
-fn rechallenged(server: &Server, registration: &mut Registration) {
-    let cause = server.registers.and_then(|id| id.info().diagnosis.rechallenged);
-    if let (Some((frame, times @ NO_ACCIDENT..)), Some(cause)) = (registration.rechallenged, cause)
-        && registration.fact(Item::Accepted).good == 0
+/// Another address than the server has asked sends the challenges for its joins.
+fn challenged_elsewhere(registration: &mut Registration) {
+    let Some((from, frame)) = registration.challenged_by else { return };
+    if let Some(asked) = registration.master
+        && registration.fact(Item::Challenged).good == 0
     {
-        let why = Failure::with(cause, frame, &[("times", &grouped(times))]);
-        registration.fact_mut(Item::Accepted).fails(why);
+        let values: [(_, &dyn Display); 2] = [("asked", &asked), ("from", &from)];
+        let why = Failure::with(&causes::masters::CHALLENGED_ELSEWHERE, frame, &values);
+        let challenged = registration.fact_mut(Item::Challenged);
+        challenged.fails_by(Vec::new());
+        challenged.open_by(why);
     }
-    // A few challenges after some that it has passed: the master may have been restarted.
+}
+
+/// A few challenges after some that the server has passed: the master may have been restarted.
+fn rechallenged(server: &Server, registration: &mut Registration) {
     let accepted = registration.fact_mut(Item::Accepted);
-    let is_last = accepted.failure(false).is_some_and(|it| cause.is_some_and(|of| it.cause == of));
-    if is_last && accepted.good > 0 && accepted.run < NO_ACCIDENT {
+    if is_rechallenged(server, accepted) && accepted.good > 0 && accepted.run < NO_ACCIDENT {
+        accepted.fails_by(Vec::new());
+    }
+}
+
+/// Whether what speaks against a server is only that the master challenges it again.
+fn is_rechallenged(server: &Server, accepted: &Fact) -> bool {
+    let cause = server.registers.and_then(|id| id.info().diagnosis.rechallenged);
+    accepted.failure(false).is_some_and(|it| cause == Some(it.cause))
+}
+
+/// This list holds the server after such challenges: they do not mean that the master refuses it.
+fn usually_rechallenged(server: &Server, registration: &mut Registration, listed: u64) {
+    let is_usual = registration.rechallenged.are_usual(listed);
+    let accepted = registration.fact_mut(Item::Accepted);
+    if is_usual && is_rechallenged(server, accepted) {
         accepted.fails_by(Vec::new());
     }
 }

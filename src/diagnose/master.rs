@@ -7,11 +7,13 @@ use dissectors::Id;
 use dissectors::kit::{Item, Purpose, Time, Transport, causes};
 
 use super::checklist::Checklist;
-use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE};
+use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE, is_too_much};
+use super::failing_clients::FailingClients;
 use super::find_or_add::keep_latest;
+use super::list_progress::{List, Pace};
 use super::own_words::words;
-use super::pattern::first_names;
-use super::refusal::{refusal, unreadable};
+use super::pattern::{CommonOfLists, ListRequests, first_names};
+use super::refusal::{is_unchanged, refusal, unreadable};
 use super::verdict::{ItemVerdict, Verdict};
 use super::{is_clients_fault, is_error};
 use crate::session::MessageEvent;
@@ -24,9 +26,6 @@ const LISTS: usize = 64;
 /// Nanoseconds after which programs that wait for a list have given up.
 const PATIENCE: i64 = 10_000_000_000;
 
-/// What a request and its response take on any path, in nanoseconds.
-const ON_THE_WAY: i64 = 1_000_000_000;
-
 /// A master that clients ask for lists.
 #[derive(Debug)]
 pub(super) struct Master {
@@ -35,9 +34,13 @@ pub(super) struct Master {
     /// Where clients ask.
     pub(super) address: SocketAddr,
     lists: Vec<List>,
-    /// Requests, and the packet of the first one.
-    asked: u64,
+    /// Requests for lists, and the packet of the first one of any kind.
+    requests: ListRequests,
     first: u64,
+    /// What all unanswered ones have in common.
+    common: Option<CommonOfLists>,
+    /// Another address sends its lists.
+    is_elsewhere: bool,
     /// Connections in which it owes a client something.
     clients: Vec<SocketAddr>,
     /// A probe asks it.
@@ -76,67 +79,6 @@ struct Connections {
     frame: u64,
 }
 
-/// The clients for which a condition was not met at last, up to a maximum.
-#[derive(Debug, Default)]
-struct FailingClients(Vec<IpAddr>);
-
-impl FailingClients {
-    /// It is not met for a client.
-    fn fails(&mut self, client: IpAddr) {
-        if self.0.len() < LISTS && !self.0.contains(&client) {
-            self.0.push(client);
-        }
-    }
-
-    /// These, and another one.
-    fn with(&self, client: IpAddr) -> Vec<IpAddr> {
-        let others = self.0.iter().copied().filter(|failing| *failing != client);
-        others.chain([client]).collect()
-    }
-
-    /// It is met for a client. Returns whether it is for every one now.
-    fn succeeds(&mut self, client: IpAddr) -> bool {
-        self.0.retain(|failing| *failing != client);
-        self.0.is_empty()
-    }
-}
-
-/// A list in progress.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    client: SocketAddr,
-    begun: Time,
-    /// Packets of it, and servers in them.
-    pages: u64,
-    servers: u64,
-    /// The request that waits: its packet, when it was first sent, and how often.
-    waits: Option<(u64, Time, u64)>,
-    pace: Pace,
-}
-
-/// How long a client waited for the pages of a list, each of which it asked for.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pace {
-    /// In all, and beyond what any path takes: many pages take their time from a quick master, too.
-    taken: i64,
-    beyond: i64,
-    /// A page was asked for again, or never: how long the master took is unknown.
-    is_unknown: bool,
-}
-
-impl List {
-    /// Its next page. Returns how long the client waited for it, if that is known.
-    fn goes_on(&mut self, now: Time, servers: u64) -> Option<i64> {
-        let waited = self.waits.take().filter(|(.., times)| *times == 1);
-        let waited = waited.map(|(_, sent, _)| now.since(sent));
-        (self.pages, self.servers) = (self.pages + 1, self.servers + servers);
-        self.pace.is_unknown |= waited.is_none();
-        self.pace.taken += waited.unwrap_or(0);
-        self.pace.beyond += (waited.unwrap_or(0) - ON_THE_WAY).max(0);
-        waited
-    }
-}
-
 /// What is known about a master beside its messages to clients.
 pub(super) struct Surroundings {
     /// When the capture ends, and after how many nanoseconds an answer is missing.
@@ -144,6 +86,8 @@ pub(super) struct Surroundings {
     pub(super) timeout: i64,
     /// The user states that the capture is complete.
     pub(super) complete: bool,
+    /// It passes midnight.
+    pub(super) has_dates: bool,
     /// Some packet of it is in the capture.
     pub(super) is_heard: bool,
     /// Other hosts are heard, where its clients are.
@@ -159,8 +103,10 @@ impl Master {
             protocol,
             address,
             lists: Vec::new(),
-            asked: 0,
+            requests: ListRequests::default(),
             first: 0,
+            common: None,
+            is_elsewhere: false,
             clients: Vec::new(),
             is_probed: false,
             spoke: 0,
@@ -186,6 +132,11 @@ impl Master {
         asking.any(|it| it.transport == Transport::Udp)
     }
 
+    /// Whether it speaks first, in a connection.
+    fn greets(&self) -> bool {
+        self.protocol.info().masters.is_some_and(|it| it.greets_at.is_some())
+    }
+
     /// Whether clients ask for each part of a list.
     fn is_paged(&self) -> bool {
         self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_some())
@@ -195,6 +146,13 @@ impl Master {
     pub(super) fn verdicts(&mut self) -> Vec<ItemVerdict> {
         let items = self.items();
         let mut verdicts = self.items.verdicts(&items);
+        let is_unanswered =
+            |it: &&mut ItemVerdict| it.cause == Some(&causes::masters::LIST_UNANSWERED);
+        if let Some(unanswered) = verdicts.iter_mut().find(is_unanswered)
+            && let Some(common) = self.common.take()
+        {
+            (unanswered.by, unanswered.span) = (common.by, common.span);
+        }
         if let Some([servers, packets]) = self.latest {
             let is_list =
                 |it: &&mut ItemVerdict| it.item == Item::GivesList && it.verdict == Verdict::Yes;
@@ -208,8 +166,7 @@ impl Master {
 
     /// The conditions that its protocol has.
     pub(super) fn items(&self) -> Vec<Item> {
-        let masters = self.protocol.info().masters;
-        let greets = masters.is_some_and(|it| it.greets_at.is_some());
+        let (masters, greets) = (self.protocol.info().masters, self.greets());
         let accepts = greets || masters.is_some_and(|it| it.status.is_some());
         let all = [
             (Item::Reached, true),
@@ -235,16 +192,17 @@ impl Master {
         if event.checked().findings.iter().any(|it| is_clients_fault(&it)) {
             return;
         }
-        if self.clients.len() < LISTS && !self.clients.contains(&payload.from) {
-            self.clients.push(payload.from);
+        // Nor to what comes in a datagram where it speaks first, in a connection.
+        if self.greets() && payload.transport != Transport::Tcp {
+            return;
         }
-        if self.first == 0 {
-            self.first = payload.frame;
-        }
+        self.is_asked_by(payload.from, payload.frame);
         if event.message().purpose != Purpose::ListRequest {
             return;
         }
-        self.asked += 1;
+        if let Some(masters) = self.protocol.info().masters {
+            self.requests.asked(event, masters);
+        }
         let begins = described::begins_list(event);
         let at = self.lists.iter().position(|list| list.client == payload.from);
         match at.and_then(|at| self.lists.get_mut(at)) {
@@ -263,14 +221,19 @@ impl Master {
         }
     }
 
-    /// A client connects to it, and hears nothing for as long as an answer may take, or until it closes the connection.
-    pub(super) fn is_silent(&mut self, client: SocketAddr, silence: Silence, frame: u64) {
+    /// It owes a client something, as this packet shows.
+    fn is_asked_by(&mut self, client: SocketAddr, frame: u64) {
         if self.clients.len() < LISTS && !self.clients.contains(&client) {
             self.clients.push(client);
         }
         if self.first == 0 {
             self.first = frame;
         }
+    }
+
+    /// A client connects to it, and hears nothing for as long as an answer may take, or until it closes the connection.
+    pub(super) fn is_silent(&mut self, client: SocketAddr, silence: Silence, frame: u64) {
+        self.is_asked_by(client, frame);
         if frame < self.spoke {
             return;
         }
@@ -291,7 +254,10 @@ impl Master {
             Purpose::Challenge | Purpose::Check if payload.transport == Transport::Tcp => {
                 self.items.good(Item::Greets, frame);
             }
-            Purpose::List => self.lists(event),
+            Purpose::List => {
+                self.requests.answered(payload.to);
+                self.lists(event);
+            }
             Purpose::Other => self.refuses(event),
             _ => {}
         }
@@ -301,6 +267,13 @@ impl Master {
     fn lists(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
         let (frame, time) = (payload.frame, payload.time);
+        if is_unchanged(event, self.protocol.info().masters) {
+            let of_all = self.refused.succeeds(payload.to.ip());
+            self.good_for_all(Item::AcceptsClient, of_all, frame);
+            self.items.good(Item::GivesList, frame);
+            self.lists.retain(|list| list.client != payload.to);
+            return;
+        }
         if !self.accepts(event) {
             self.lists.retain(|list| list.client != payload.to);
             return;
@@ -410,6 +383,7 @@ impl Master {
         let times = counted(accepts.run + 1, "time");
         let values: [(_, &dyn Display); 2] = [("times", &times), ("text", &text)];
         accepts.fails(Failure::with(cause, event.frame(), &values));
+        self.requests.answered(client);
         if is_refusal {
             self.lists.retain(|list| list.client != client);
         }
@@ -421,6 +395,21 @@ impl Master {
             true => self.items.good_again(item, frame),
             false => self.items.good(item, frame),
         }
+    }
+
+    /// Whether this client waits for a list.
+    pub(super) fn is_awaited_by(&self, client: SocketAddr) -> bool {
+        self.lists.iter().any(|list| list.client == client && list.waits.is_some())
+    }
+
+    /// Another address sends a client the list that it waits for.
+    pub(super) fn is_answered_by(&mut self, event: &MessageEvent<'_>) {
+        let [from, client] = event.ends();
+        let text = format!("a list comes from {from}");
+        self.items.fact(Item::GivesList).bad(&causes::OTHER_ADDRESS, event.frame(), text);
+        self.lists.retain(|list| list.client != client);
+        self.requests.answered(client);
+        self.is_elsewhere = true;
     }
 
     /// The hosts that ask it, up to a maximum.
@@ -448,6 +437,7 @@ impl Master {
 
     /// Conclusions at the end.
     pub(super) fn conclude(&mut self, around: &Surroundings) {
+        self.requests.finish(around.end, around.timeout, around.complete, around.has_dates);
         let is_refused = self.items.fact(Item::Reached).run > 0;
         if is_refused || self.is_unheard(around) || self.never_speaks(around) {
             return;
@@ -481,14 +471,17 @@ impl Master {
 
     /// Only attempts to connect to it are in the capture, and no packet of the port that they go to.
     fn is_unreached(&self) -> bool {
-        self.unreached.count > 0 && self.silent.count == 0 && self.spoke == 0 && self.asked == 0
+        self.unreached.count > 0
+            && self.silent.count == 0
+            && self.spoke == 0
+            && self.requests.begun() == 0
     }
 
     /// No packet comes from it, or no longer, or none from the port to which its clients connect.
     fn is_unheard(&mut self, around: &Surroundings) -> bool {
         let speaks = self.spoke > 0;
         let is_gone = self.unreached.count >= NO_ACCIDENT && self.silent.count == 0;
-        let is_heard = if speaks { !is_gone } else { around.is_heard };
+        let is_heard = if speaks { !is_gone } else { around.is_heard || self.is_elsewhere };
         if is_heard && self.is_unreached() {
             self.connects_in_vain(around);
             return true;
@@ -498,7 +491,7 @@ impl Master {
         }
         let (times, frame) = match speaks {
             true => (self.unreached.count, self.unreached.frame),
-            false => (self.asked.max(self.clients.len() as u64).max(1), self.first),
+            false => (self.requests.begun().max(self.clients.len() as u64).max(1), self.first),
         };
         let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
         let why = Failure::with(&causes::masters::MASTER_SILENT, frame, &values);
@@ -531,8 +524,7 @@ impl Master {
 
     /// It accepts connections, and does not greet as its protocol demands, or no longer.
     fn never_speaks(&mut self, around: &Surroundings) -> bool {
-        let greets = self.protocol.info().masters.is_some_and(|it| it.greets_at.is_some());
-        if !greets || around.is_lossy {
+        if !self.greets() || around.is_lossy {
             return false;
         }
         let Connections { count: times, frame } = self.silent;
@@ -557,8 +549,12 @@ impl Master {
     /// Clients still wait for these lists, or for their next part.
     fn waited_for(&mut self, waiting: &[List], is_complete: bool) {
         let stopped = waiting.iter().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
-        let unanswered: u64 = waiting.iter().filter_map(|list| Some(list.waits?.2)).sum();
-        let is_share = self.asked >= ENOUGH && 10 * unanswered > self.asked;
+        let counts = self.requests.counts();
+        let unanswered = counts.missing();
+        let is_share = counts.asked >= ENOUGH && is_too_much(unanswered, counts.asked);
+        self.common = self.requests.common();
+        // What is so for one client is said of that client.
+        let is_apart = self.common.as_ref().is_some_and(|it| !it.is_of_client());
         let gives_some = self.items.is_met(Item::GivesList);
         if let Some(list) = stopped
             && let Some((frame, _, times)) = list.waits
@@ -571,16 +567,19 @@ impl Master {
             let why = Failure::with(&causes::masters::LIST_THROTTLED, frame, &values);
             self.items.fact(Item::GivesWholeList).fails_by(vec![why]);
         } else if (unanswered >= NO_ACCIDENT || is_complete && unanswered > 0)
-            && (is_share || !gives_some)
+            && (is_share || !gives_some || is_apart)
         {
-            let (times, asked) = (grouped(unanswered), grouped(self.asked));
+            // Some may still be answered, and count as elsewhere.
+            let (times, asked) = (grouped(unanswered), grouped(self.requests.begun()));
             let which = match gives_some {
                 true => format!("{times} of {asked} requests"),
                 false => "requests".to_owned(),
             };
-            let values: [(_, &dyn Display); 3] =
-                [("which", &which), ("times", &times), ("asked", &asked)];
-            let why = Failure::with(&causes::masters::LIST_UNANSWERED, self.first, &values);
+            let pattern = self.common.as_ref().map_or("", |common| &common.text);
+            let values: [(_, &dyn Display); 4] =
+                [("which", &which), ("times", &times), ("asked", &asked), ("pattern", &pattern)];
+            let frame = self.requests.first_missing().unwrap_or(self.first);
+            let why = Failure::with(&causes::masters::LIST_UNANSWERED, frame, &values);
             self.items.fact(Item::GivesList).fails_by(vec![why]);
         }
     }

@@ -16,6 +16,7 @@ mod counts;
 mod cut_requests;
 mod exchange_log;
 mod fact;
+mod failing_clients;
 mod find_or_add;
 mod forged_joins;
 mod game_ports;
@@ -29,6 +30,7 @@ mod latest_packets;
 mod latest_queries;
 mod list_client;
 mod list_messages;
+mod list_progress;
 mod listing;
 mod lists;
 mod master;
@@ -171,8 +173,8 @@ pub struct Diagnosis {
     ask_several: Set<IpAddr>,
     /// Clients whose requests are wrong.
     faulty: Map<IpAddr, ClientFaults>,
-    /// A server of each host that answers.
-    answering: Map<IpAddr, SocketAddr>,
+    /// Two servers of each host that answer, or twice the only one.
+    answering: Map<IpAddr, [SocketAddr; 2]>,
     /// Addresses that certainly belong to a server: it answers there, or registers.
     taken: Set<SocketAddr>,
     /// Maximum number of clients, and of masters.

@@ -204,6 +204,9 @@ impl Server {
 
 /// What these bytes are; `text`: a text in them.
 fn what_is(bytes: &[u8], text: Option<String>) -> Odd {
+    if bytes.is_empty() {
+        return Odd::Nothing;
+    }
     if bytes.iter().all(|byte| *byte == 0) {
         return Odd::Zeros;
     }

@@ -45,7 +45,7 @@ impl Diagnosis {
         self.silent_broadcasts();
         self.one_server_each(read.end());
         self.probed = self.other_ports();
-        self.answering = self.first_answering_ports();
+        self.answering = self.answering_ports();
         self.taken = self.taken_addresses();
         self.ask_several = self.clients_of_several();
         let shown = self.servers_to_show().into_iter();
@@ -137,11 +137,16 @@ impl Diagnosis {
         lowest_by_key(all)
     }
 
-    /// The servers that answer requests: of each host the one with the lowest port.
-    fn first_answering_ports(&self) -> Map<IpAddr, SocketAddr> {
+    /// The servers that answer requests: of each host the ones with the lowest and the highest port.
+    fn answering_ports(&self) -> Map<IpAddr, [SocketAddr; 2]> {
         let answers = |server: &Server| server.fact(Item::Answered).good > 0;
         let answering = self.servers.iter().filter(|(_, server)| answers(server));
-        lowest_by_key(answering.map(|(address, _)| (address.ip(), *address)))
+        let mut found: Map<IpAddr, [SocketAddr; 2]> = Map::default();
+        for (address, _) in answering {
+            let [lowest, highest] = found.entry(address.ip()).or_insert([*address; 2]);
+            (*lowest, *highest) = (*address.min(lowest), *address.max(highest));
+        }
+        found
     }
 
     /// The clients that ask several hosts.

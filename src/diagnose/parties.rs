@@ -69,6 +69,7 @@ impl Diagnosis {
             (Purpose::Other, Role::Client | Role::Any) if self.latest_query(to, from).is_some() => {
                 self.says_other(event);
             }
+            (Purpose::List, _) if self.comes_from_elsewhere(event) => {}
             (Purpose::List | Purpose::Other, _) => {
                 let master = self.masters.get_mut(&from.ip());
                 master.into_iter().for_each(|master| master.says(event));
@@ -177,6 +178,21 @@ impl Diagnosis {
             return None;
         }
         Some(self.masters.entry(host).or_insert_with(|| Master::new(id, address)))
+    }
+
+    /// A list may come from another address than the client has asked for it. Returns whether it does.
+    fn comes_from_elsewhere(&mut self, event: &MessageEvent<'_>) -> bool {
+        let [from, end] = event.ends();
+        let is_own = |master: &Master| master.is_awaited_by(end);
+        if event.reply().is_some() || self.masters.get(&from.ip()).is_some_and(is_own) {
+            return false;
+        }
+        let Some(client) = self.clients.get_mut(&end.ip()) else { return false };
+        let is_awaited = |host: &IpAddr| self.masters.get(host).is_some_and(is_own);
+        let Some(asked) = client.masters.hosts().find(is_awaited) else { return false };
+        client.masters.gets(asked, false, event.exchange());
+        self.masters.get_mut(&asked).into_iter().for_each(|asked| asked.is_answered_by(event));
+        true
     }
 
     /// Counts the exchanges that have ended.
@@ -298,6 +314,7 @@ impl Diagnosis {
                 end,
                 timeout: self.ledger_settings.answer_timeout,
                 complete: self.complete,
+                has_dates: read.passes_midnight(),
                 // A probe on the same host is no sign of the master.
                 is_heard: self.is_heard(host, read) && !(self.of_probe && master.is_asked_by_udp()),
                 others_are_heard: others,

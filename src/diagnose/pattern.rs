@@ -2,6 +2,7 @@
 
 mod ages;
 mod divided;
+mod list_requests;
 mod of_one;
 mod paces;
 mod periods;
@@ -18,6 +19,7 @@ use dissectors::kit::{Map, Time, causes};
 
 use self::ages::Ages;
 use self::divided::{Candidate, Divided};
+pub(super) use self::list_requests::{CommonOfLists, ListRequests};
 use self::paces::Paces;
 use self::periods::Periods;
 pub(super) use self::periods::in_words;
@@ -120,6 +122,20 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
+    /// Times are shown with their day.
+    pub(super) fn shows_dates(&mut self, has_dates: bool) {
+        self.periods.has_dates = has_dates;
+    }
+
+    /// None is answered behind the last one that is not.
+    pub(super) fn answers_none_since(&self) -> bool {
+        self.periods.answered_since() == 0
+    }
+
+    pub(super) fn has_dates(&self) -> bool {
+        self.periods.has_dates
+    }
+
     /// Adds an exchange that the server owed an answer.
     pub(super) fn add(&mut self, exchange: &Exchange) {
         let (is_answered, time) = (exchange.is_answered, exchange.request.time);

@@ -55,6 +55,13 @@ pub(super) fn refusal(
     }
 }
 
+/// Whether a master says that a client has its latest list already: it sends none then.
+pub(super) fn is_unchanged(event: &MessageEvent<'_>, masters: Option<&Masters>) -> bool {
+    let unchanged = masters.and_then(|it| Some((it.status?.0, it.unchanged?)));
+    unchanged
+        .is_some_and(|(path, status)| event.field(path).and_then(described::number) == Some(status))
+}
+
 /// Why its client cannot read this list, if a rule says so.
 pub(super) fn unreadable<'b>(event: &MessageEvent<'b>) -> Option<(&'static Cause, &'b str)> {
     event.checked().findings.iter().filter(|it| it.verdict == Ruled::Fail).find_map(|it| {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{Item, ItemGroup, Time};
 
-use super::fact::{Fact, Failure};
+use super::fact::{Fact, Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 
 /// Maximum number of ports of a master that are told apart.
@@ -38,10 +38,36 @@ pub(super) struct Registration {
     gaps: Vec<i64>,
     /// Info strings that answer no challenge, where the master gave none.
     pub(super) unchallenged: u64,
-    /// Challenges though the server has answered: the latest, and their number.
-    pub(super) rechallenged: Option<(u64, u64)>,
+    /// Challenges though the server has answered.
+    pub(super) rechallenged: Rechallenges,
+    /// Where challenges for joins to this master come from, if not from it, and the latest one.
+    pub(super) challenged_by: Option<(SocketAddr, u64)>,
     /// The master's ports.
     pub(super) ports: Vec<MasterPort>,
+}
+
+/// Challenges of a master though the server has answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rechallenges {
+    times: u64,
+    /// The packet of the one with which they are no accident.
+    since: Option<u64>,
+}
+
+impl Rechallenges {
+    /// One more.
+    pub(super) fn add(&mut self, frame: u64) {
+        self.times += 1;
+        if self.times == NO_ACCIDENT {
+            self.since = Some(frame);
+        }
+    }
+
+    /// Whether a list that holds the server came after them: then the master accepts servers, and challenges them all the
+    /// same.
+    pub(super) fn are_usual(&self, listed: u64) -> bool {
+        self.since.is_some_and(|since| since < listed)
+    }
 }
 
 /// One of the ports of a master.
@@ -140,6 +166,15 @@ impl Registration {
         let gaps = before.gaps.iter().copied().chain([between]).chain(self.gaps.drain(..));
         self.gaps = gaps.take(GAPS).collect();
         (*next, *count, self.rounds.1) = (first, *count + times, self.rounds.1 + before.rounds.1);
+    }
+
+    /// Whether a join may still wait for its challenge, and no port of the master has challenged the server.
+    pub(super) fn awaits_challenge(&self, now: Time, timeout: i64) -> bool {
+        let (is_new, is_known) = (
+            self.joins.is_some_and(|(_, last, _)| now.since(last) < timeout),
+            self.ports.iter().any(|port| port.challenges),
+        );
+        is_new && !is_known
     }
 
     /// How often it joined or sent a heartbeat.

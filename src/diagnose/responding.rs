@@ -9,7 +9,7 @@ use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT, NOT_WHOLE, is_too_much};
 use super::pattern::PatternFailure;
 use super::repeated_answers::Surplus;
-use super::server::{ChallengeLoops, ODD_NAMED, Odd, Server};
+use super::server::{ChallengeLoops, ODD_NAMED, Odd, OddResponse, Server};
 use crate::session::Totals;
 use crate::summary::described;
 use crate::text::{counted, grouped};
@@ -17,6 +17,7 @@ use crate::text::{counted, grouped};
 impl Diagnosis {
     /// What all exchanges with a server show together.
     pub(super) fn patterns(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
+        server.pattern.shows_dates(read.passes_midnight());
         self.excuse(address, server);
         self.too_few(server);
         server.late_challenges();
@@ -71,6 +72,7 @@ impl Diagnosis {
             Some(_) => {}
         }
         answers_repeatedly(server);
+        self.names_other_port(address, server);
     }
 
     /// Why nothing can answer at an address, or what answers there instead.
@@ -82,9 +84,27 @@ impl Diagnosis {
         if all.asked > 0 && is_relay(address.ip()) {
             return Some(Failure::with(&causes::answers::FAKE_ADDRESS, frame, &[]));
         }
-        let other = self.answering.get(&address.ip()).filter(|it| **it != address);
-        let other = other.filter(|_| all.asked < NO_ACCIDENT)?;
-        Some(Failure::with(&causes::answers::OTHER_PORT_ANSWERS, frame, &[("other", other)]))
+        let other = self.other_answering(address).filter(|_| all.asked < NO_ACCIDENT)?;
+        Some(Failure::with(&causes::answers::OTHER_PORT_ANSWERS, frame, &[("other", &other)]))
+    }
+
+    /// Another port of a server's host that answers.
+    fn other_answering(&self, address: SocketAddr) -> Option<SocketAddr> {
+        self.answering.get(&address.ip())?.iter().copied().find(|it| *it != address)
+    }
+
+    /// Where a server is silent, or no longer answers, another port of its host may be meant.
+    fn names_other_port(&self, address: SocketAddr, server: &mut Server) {
+        let Some(other) = self.other_answering(address) else { return };
+        let is_over = server.pattern.answers_none_since();
+        let answered = server.fact_mut(Item::Answered);
+        let is_silence = |why: &Failure| {
+            why.cause == &causes::QUERIES_UNANSWERED
+                || why.cause == &causes::answers::SILENT_PERIOD && is_over
+        };
+        if answered.failure(true).is_some_and(is_silence) {
+            answered.says_more(&format!("; {other} answers"));
+        }
     }
 
     /// Whether a server is silent that, as far as is known, answers nothing.
@@ -338,7 +358,7 @@ impl Odd {
     /// What it shows.
     fn cause(&self) -> &'static Cause {
         match self {
-            Odd::Zeros => &causes::answers::ZERO_FILLED,
+            Odd::Nothing | Odd::Zeros => &causes::answers::ZERO_FILLED,
             Odd::Text(text) if described::is_refusal(text) => &causes::answers::REFUSED_IN_WORDS,
             Odd::Text(_) => &causes::answers::OTHER_PROTOCOL,
         }
@@ -350,14 +370,17 @@ fn odd_responses(server: &mut Server) {
     let Some(most) = server.odd.iter().max_by_key(|odd| odd.times) else { return };
     let good = server.fact(Item::Readable).good;
     let cause = most.is.cause();
-    let alike = || server.odd.iter().filter(|odd| odd.is.cause() == cause);
+    let is_empty = |odd: &&OddResponse| odd.is == Odd::Nothing;
+    let is_alike = |odd: &&OddResponse| odd.is.cause() == cause && is_empty(odd) == is_empty(&most);
+    let alike = || server.odd.iter().filter(is_alike);
     let count: u64 = alike().map(|odd| odd.times).sum();
     let odd: u64 = server.odd.iter().map(|odd| odd.times).sum();
     if server.is_mended(Item::Readable, odd) {
         return;
     }
     let (times, text) = match &most.is {
-        Odd::Zeros => (grouped(count), ""),
+        Odd::Nothing => (grouped(count), "are empty"),
+        Odd::Zeros => (grouped(count), "hold only zeros"),
         Odd::Text(text) if described::is_refusal(text) => (counted(count, "time"), &**text),
         Odd::Text(text) => (grouped(count), &**text),
     };
@@ -365,7 +388,10 @@ fn odd_responses(server: &mut Server) {
     let toward = one.map_or(String::new(), |client| format!(" to {client}"));
     let all = counted(odd + good, "response");
     let all = one.map_or(all.clone(), |client| format!("{all}, all to {client},"));
-    let text = format!("\"{text}\"{toward}");
+    let text = match &most.is {
+        Odd::Text(_) => format!("\"{text}\"{toward}"),
+        _ => text.to_owned(),
+    };
     let values: [(_, &dyn Display); 3] = [("times", &times), ("all", &all), ("text", &text)];
     let mut frames = Vec::from_iter(alike().flat_map(|odd| odd.frames.iter().copied()));
     frames.sort_unstable();

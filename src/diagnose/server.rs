@@ -154,6 +154,8 @@ pub(super) struct OddResponse {
 /// What it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Odd {
+    /// No byte.
+    Nothing,
     /// Only zeros.
     Zeros,
     /// A text, or bytes, of another program.

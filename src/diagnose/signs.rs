@@ -176,13 +176,6 @@ impl Diagnosis {
         let Some(server) = self.servers.get_mut(&address) else { return };
         let (frame, words) = (sign.frame, sign.words);
         match sign.verdict {
-            Ruled::Note if symptom.item == Item::Accepted => {
-                let registration = master.and_then(|master| server.with(master));
-                if let Some(registration) = registration {
-                    let (latest, times) = registration.rechallenged.get_or_insert((frame, 0));
-                    (*latest, *times) = (frame, *times + 1);
-                }
-            }
             Ruled::Note => {}
             Ruled::Inconclusive => {
                 let why = Failure::new(why_open(sign.rule), frame, words);
@@ -211,6 +204,12 @@ impl Diagnosis {
                 };
                 server.breaks_rounds |= symptom.cause == &causes::CHALLENGE_LOOP;
                 let why = Failure::new(symptom.cause, frame, words);
+                let rechallenged = server.registers.and_then(|id| id.info().diagnosis.rechallenged);
+                if rechallenged == Some(symptom.cause)
+                    && let Some(registration) = master.and_then(|master| server.with(master))
+                {
+                    registration.rechallenged.add(frame);
+                }
                 let port = other.filter(|_| is_of_registration(symptom.item));
                 match port.and_then(|end| Some((end.port(), server.with(end.ip())?))) {
                     Some((port, registration)) => registration.fails_at(port, symptom.item, why),

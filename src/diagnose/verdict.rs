@@ -109,6 +109,8 @@ pub struct ItemVerdict {
     pub by: Option<(&'static str, String)>,
     /// From when to when, if it was so for a while.
     pub span: Option<[Time; 2]>,
+    /// Its times are shown with their day.
+    pub has_dates: bool,
     /// What decides what to do about it.
     pub situation: Situation,
 }
@@ -226,6 +228,7 @@ impl ItemVerdict {
             at_least: false,
             by: None,
             span: None,
+            has_dates: false,
             situation: Situation::Any,
         }
     }
@@ -274,7 +277,8 @@ impl ItemVerdict {
         let says = self.sentence(cause);
         // The time of a silence is in its sentence.
         let when = self.span.filter(|_| cause.kind == CauseKind::Icmp);
-        let when = when.map_or(String::new(), |span| format!("{}, ", in_words(span)));
+        let when =
+            when.map_or(String::new(), |span| format!("{}, ", in_words(span, self.has_dates)));
         let to_master = matches!(self.item, Item::Join | Item::Challenged | Item::Accepted);
         match self.verdict {
             Verdict::No if to_master && cause.kind == CauseKind::Icmp => {

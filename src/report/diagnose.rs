@@ -2,7 +2,7 @@
 
 mod json;
 
-use dissectors::kit::{ItemGroup, Role};
+use dissectors::kit::{Item, ItemGroup, Role};
 
 use super::abuse_figures::attack_on;
 use super::paint::{TextStyle, Tone};
@@ -217,8 +217,10 @@ impl DiagnosisReport<'_> {
 
 /// The address of a server; without a port where none is known.
 fn address(server: &DiagnosedServer) -> String {
+    let asked = server.items.iter().find(|it| it.item == Item::Asked);
+    let is_asked = asked.is_some_and(|it| it.verdict == Verdict::Yes);
     match server.server.port() {
-        0 => server.server.ip().to_string(),
+        0 if !is_asked => server.server.ip().to_string(),
         _ => server.server.to_string(),
     }
 }

@@ -567,9 +567,9 @@ impl Client {
         libraries.iter().map(|(_, library)| library.0).collect()
     }
 
-    /// Requests per second; `None` for one request, or for several at the same time.
+    /// Requests per second; `None` for one request, however it is sent, or for several at the same time.
     pub fn rate(&self) -> Option<f64> {
-        let seen = self.seen.filter(|seen| seen.last > seen.first)?;
+        let seen = self.seen.filter(|seen| seen.last > seen.first && self.exchanges != 1)?;
         let seconds = seen.last.since(seen.first) as f64 / 1e9;
         Some((self.sent.saturating_sub(1)) as f64 / seconds)
     }

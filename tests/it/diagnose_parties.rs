@@ -105,6 +105,13 @@ fn words_and_zeros_in_place_of_responses_are_named() {
     assert_eq!(answers("FFFFFFFF 65 'Update your client' 00"), "no other_protocol");
     assert_eq!(answers("00*40"), "no zero_filled");
     assert_eq!(answers(ANSWER), "yes");
+    let text = |bytes: &str| {
+        let script = rounds(4, |_, at| format!("{at}.0 c > s  {INFO}\n{at}.02 s > c  {bytes}\n"));
+        let report = diagnosed(&script);
+        shown(&report, "servers", 0, "seen.readable")["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(text("00*40"), "4 of 4 responses hold only zeros");
+    assert_eq!(text("''"), "4 of 4 responses are empty");
 }
 
 /// What one client of several gets is said, and that it got something.

@@ -237,3 +237,46 @@ fn the_headline_and_the_item_have_one_total() {
     assert!(text.contains("50 of 60 requests answered; 9 requests stay unanswered"), "{text}");
     assert!(!text.contains("59"), "{text}");
 }
+
+/// In a capture of several days, a time without its day may be any.
+#[test]
+fn a_silence_in_a_capture_of_several_days_has_its_day() {
+    let said = |begin: u32| {
+        let round = |nth: u32| {
+            let at = begin + nth * 600;
+            info(&format!("{at}.0"), "c", !(14..20).contains(&nth))
+        };
+        let script: String = (0..40).map(round).collect();
+        let script = format!("{}{script}end {}", info("0.0", "c", true), begin + 25_000);
+        answered(&diagnosis::diagnosed(&script, &Setting::udp(27015), &[]).1)
+    };
+    let (cause, text) = said(75_000);
+    assert_eq!(cause, "no silent_period");
+    assert!(text.contains("from 2026-01-01 23:10:00 to 2026-01-02 00:00:00"), "{text}");
+    let (cause, text) = said(600);
+    assert_eq!(cause, "no silent_period");
+    assert!(text.contains("from 02:30:00 to 03:20:00"), "{text}");
+}
+
+/// The program that asks a silent port may mean another one of the host.
+#[test]
+fn a_silent_port_beside_one_that_answers_says_so() {
+    let said = |other: &str, until: u32| {
+        let round = |nth: u32| {
+            let at = nth * 20;
+            let silent = info(&format!("{at}.0"), "c", nth < until);
+            silent + &format!("{at}.50 d > {other}  {INFO}\n{at}.55 {other} > d  {ANSWER}\n")
+        };
+        let script: String = (0..20).map(round).collect();
+        let report = diagnosis::diagnosed(&(script + "end 500"), &Setting::udp(27015), &[]).1;
+        let servers = report["servers"].as_array().unwrap();
+        let own = servers.iter().find(|it| it["server"] == "10.0.0.2:27015").unwrap();
+        item(own, "seen.answered")["text"].as_str().unwrap().to_owned()
+    };
+    for until in [0, 10] {
+        let text = said("s:27020", until);
+        assert!(text.contains("; 10.0.0.2:27020 answers"), "{until}: {text}");
+        let text = said("o:27020", until);
+        assert!(!text.contains(" answers;") && !text.contains(":27020"), "{until}: {text}");
+    }
+}

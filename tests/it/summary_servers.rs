@@ -46,3 +46,24 @@ fn a_server_that_joins_from_another_port_has_one_row() {
     let vain = format!("{joins}{asked}2.00 c > s:26900  {info}\nend 9");
     assert_eq!(of(vain).len(), 2, "clients ask the other port, too");
 }
+
+/// The challenge that a request takes is no second one.
+#[test]
+fn one_request_of_a_client_has_no_rate() {
+    let rate = |count: u32| {
+        let round = |nth: u32| {
+            let (at, ask) = (nth * 10, "FFFFFFFF 54 'Source Engine Query' 00");
+            format!(
+                "{at}.00 c > s  {ask}\n{at}.02 s > c  FFFFFFFF 41 le32:7\n{at}.03 c > s  {ask} le32:7\n\
+                 {at}.05 s > c  FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'dl' 00 01 '1' 00 00\n"
+            )
+        };
+        let script = (0..count).map(round).collect::<String>() + "end 60";
+        let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+        let run = gamewire(["summary", "--no-config", "--format", "json", &file]);
+        let summary: Value = serde_json::from_str(&run.out).unwrap();
+        summary["clients"][0]["rate"].clone()
+    };
+    assert!(!rate(1).is_number(), "{}", rate(1));
+    assert!(rate(4).is_number());
+}

@@ -63,6 +63,8 @@ static MASTERS: Masters = Masters {
     refusal: Some(("text", &["*f", "ERROR"])),
     stranger: Some(("auth", "f")),
     status: Some(("status", 200)),
+    // "Not Modified", to a request with a condition (RFC 9110).
+    unchanged: Some(304),
     banned: Some(("flags", 0b11, 2)),
     ..Masters::of(EndOfList::InOneMessage("whole"))
 };

@@ -148,6 +148,13 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         MessageKind::Secure => uplink::secure(cx, payload, &words, sink),
         MessageKind::Validate => uplink::validate(cx, payload, &words, sink),
         MessageKind::Query => query(cx, payload, &words, sink),
+        MessageKind::ListRequest if !words.is_exempt() => {
+            // Whatever the capture lacks, there is no validate over UDP before it.
+            let there = Evidence { began: true, asked_party_seen: true, ..Evidence::default() };
+            sink.evidence(Evidence { lost: payload.lost, ..there });
+            super::rules::list_over_udp(words.list.map_or(payload.whole(), |list| list.at), sink);
+            sink.evidence(cx.flow.evidence());
+        }
         _ => {}
     }
     expire(cx, payload.time, false, sink);

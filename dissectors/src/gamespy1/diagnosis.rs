@@ -3,7 +3,7 @@
 use super::rules::{
     BEATS_LATE, BEFORE_END, GS1001, GS1002, GS1004, GS1005, GS1012, GS1016, GS1020, GS1021, GS1022,
     GS1023, GS1024, GS1025, GS1030, GS1031, GS1033, GS1034, LONE_PART, NO_VALIDATE, NOT_CLOSED,
-    PART_MISSING, TWICE,
+    OVER_UDP, PART_MISSING, TWICE,
 };
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -45,6 +45,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&GS1023, &VALIDATE_WRONG),
         Symptom::saying(&GS1024, BEATS_LATE, &causes::HEARTBEAT_RARE),
         Symptom::of(&GS1025, &RECHALLENGED_ALWAYS),
+        Symptom::saying(&GS1012, OVER_UDP, &causes::clients::LIST_OVER_UDP),
         Symptom::of(&GS1012, &causes::clients::LIST_BEFORE_VALIDATE),
         Symptom::saying(&GS1016, BEFORE_END, &causes::LIST_CUT),
         Symptom::of(&GS1030, &causes::QUERIES_UNANSWERED),

@@ -134,6 +134,8 @@ pub struct Masters {
     pub stranger: Option<(&'static str, &'static str)>,
     /// The status number of a [`Purpose::JoinResponse`], and its value for success.
     pub status: Option<(&'static str, u64)>,
+    /// The status number in place of a list which the client has already.
+    pub unchanged: Option<u64>,
     /// The field of a [`Purpose::List`], its bits, and their value that mean that the master has banned the client.
     pub banned: Option<(&'static str, u64, u64)>,
     /// The TCP port of a master that speaks first in a connection.
@@ -159,6 +161,7 @@ impl Masters {
             refusal: None,
             stranger: None,
             status: None,
+            unchanged: None,
             banned: None,
             greets_at: None,
             lan_only: None,

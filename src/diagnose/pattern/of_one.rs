@@ -9,7 +9,7 @@ use super::within::Within;
 use super::{Pattern, requests, shown};
 use crate::diagnose::fact::ENOUGH;
 use crate::session::ExchangeCounts;
-use crate::text::second_of_day;
+use crate::text::moment;
 
 impl Pattern {
     /// Nearly all unanswered requests are of one client, which was answered before.
@@ -42,7 +42,8 @@ impl Pattern {
         if count < least || !divided.is_apart(self.all.missing()) {
             return None;
         }
-        let these = format!("{} since {}", shown(by, &one), second_of_day(span[0].0));
+        let these =
+            format!("{} since {}", shown(by, &one), moment(span[0], self.periods.has_dates));
         let mut candidate = self.of_these(&these, &divided, "", (by, one.to_string()));
         candidate.failure.span = Some(span);
         Some(candidate)
@@ -98,7 +99,7 @@ impl Pattern {
         let (one, share) = shares.swap_remove(at);
         let others = Vec::from_iter(shares.iter().map(|(_, share)| share.counts));
         let divided = divide(share.counts, &others)?;
-        let within = some(&one).or_else(|| Within::a_time(share));
+        let within = some(&one).or_else(|| Within::a_time(share, self.periods.has_dates));
         let also = within.as_ref().map(Within::in_words).unwrap_or_default();
         let by = (by, one.to_string());
         let mut candidate = self.of_these(&shown(by.0, &one), &divided, &also, by);

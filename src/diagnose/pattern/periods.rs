@@ -7,7 +7,7 @@ use dissectors::kit::{Time, causes};
 use super::{Candidate, PatternFailure, item_at, sum};
 use crate::diagnose::fact::{Failure, NO_ACCIDENT};
 use crate::session::ExchangeCounts;
-use crate::text::{counted, grouped, second_of_day};
+use crate::text::{counted, grouped, moment};
 
 /// Number of spans of time that are told apart.
 const SPANS: usize = 128;
@@ -31,6 +31,8 @@ pub(super) struct Periods {
     spans: Vec<Span>,
     /// When the first span begins, and how long each is.
     begun: Option<(Time, i64)>,
+    /// Times are shown with their day.
+    pub(super) has_dates: bool,
 }
 
 /// A time in which nothing is answered.
@@ -89,8 +91,8 @@ impl Periods {
         }
         let values: [(_, &dyn Display); 4] = [
             ("missing", &grouped(count)),
-            ("from", &second_of_day(from.0)),
-            ("to", &second_of_day(to.0)),
+            ("from", &moment(from, self.has_dates)),
+            ("to", &moment(to, self.has_dates)),
             ("again", &again),
         ];
         let failure = Failure::with(&causes::answers::SILENT_PERIOD, frame, &values);
@@ -107,7 +109,7 @@ impl Periods {
     /// From when to when that was, in words, too: the time with the most requests, and how many more there are.
     pub(super) fn longest(&self) -> Option<([Time; 2], String)> {
         let (span, again) = longest(&self.silences())?;
-        Some((span, format!(" {}{again}", in_words(span))))
+        Some((span, format!(" {}{again}", in_words(span, self.has_dates))))
     }
 
     /// That was only until the first answer, as of a server that starts within the capture.
@@ -179,9 +181,9 @@ fn longest(silences: &[Silence]) -> Option<([Time; 2], String)> {
     Some((longest.span, format!("{end}{again}")))
 }
 
-/// A span of time.
-pub(in crate::diagnose) fn in_words([from, to]: [Time; 2]) -> String {
-    format!("from {} to {}", second_of_day(from.0), second_of_day(to.0))
+/// A span of time, with its days if the capture has several.
+pub(in crate::diagnose) fn in_words([from, to]: [Time; 2], has_dates: bool) -> String {
+    format!("from {} to {}", moment(from, has_dates), moment(to, has_dates))
 }
 
 impl Span {

@@ -21,9 +21,9 @@ pub(super) struct Within {
 
 impl Within {
     /// They are unanswered for a while only.
-    pub(super) fn a_time(share: &Share) -> Option<Within> {
+    pub(super) fn a_time(share: &Share, has_dates: bool) -> Option<Within> {
         let (span, divided) = share.silence()?;
-        let names = [in_words(span), "at other times".to_owned()];
+        let names = [in_words(span, has_dates), "at other times".to_owned()];
         Some(Within { divided, names, span: Some(span) })
     }
 

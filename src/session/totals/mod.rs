@@ -101,6 +101,11 @@ impl Totals {
         self.span.map_or(Time(0), |[_, end]| end)
     }
 
+    /// Whether the capture has packets of several days, in UTC.
+    pub fn passes_midnight(&self) -> bool {
+        self.span.is_some_and(|[begin, end]| begin.date() != end.date())
+    }
+
     /// Adds the totals of another share of the same capture.
     pub fn add_share(&mut self, other: Totals) {
         self.flows = self.flows.saturating_add(other.flows);

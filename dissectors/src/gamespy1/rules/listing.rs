@@ -82,6 +82,16 @@ pub(in crate::gamespy1) fn list_after_validate<S: Sink>(ok: bool, at: Span, sink
     sink.checked(&GS1012, ok, at, || "a list is asked for without a validate".into());
 }
 
+/// The part of a finding about a list that is asked for in a datagram.
+pub(in crate::gamespy1) const OVER_UDP: &str = "over UDP";
+
+/// A list is asked for in a datagram.
+pub(in crate::gamespy1) fn list_over_udp<S: Sink>(at: Span, sink: &mut S) {
+    sink.checked(&GS1012, false, at, || {
+        format!("a list is asked for {OVER_UDP}: masters give lists over TCP, after a validate")
+    });
+}
+
 rule! {
     /// The response proves one game: it gives no access to lists of other games.
     pub GS1013 "list-game" { severity: Error, who: Client, needs: Interval,

@@ -177,8 +177,8 @@ cause! {
     pub ZERO_FILLED "zero_filled" {
         no: [Readable],
         unknown: [Readable],
-        says: "{times} of {all} hold only zeros",
-        details: "{times} of {all} hold only zeros",
+        says: "{times} of {all} {text}",
+        details: "{times} of {all} {text}",
         advice: "The server, or a program that answers in its place, sends responses before they are filled in.",
         lacks: "Record longer: it may be an accident.",
     }

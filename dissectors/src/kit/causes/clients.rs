@@ -59,6 +59,15 @@ cause! {
 }
 
 cause! {
+    /// A client asks a master for its list in a datagram.
+    pub LIST_OVER_UDP "list_over_udp" {
+        no: [WellFormed],
+        says: "it asks the master for its list over UDP",
+        advice: "Masters of this protocol give their lists over TCP only, usually at port 28900: connect there.",
+    }
+}
+
+cause! {
     /// A client sends the challenge as text.
     pub CHALLENGE_AS_TEXT "challenge_as_text" {
         no: [WellFormed],

@@ -16,6 +16,17 @@ cause! {
 }
 
 cause! {
+    /// The challenges for a server's joins come from another address than it asks.
+    pub CHALLENGED_ELSEWHERE "challenged_from_other_address" {
+        unknown: [Challenged],
+        says: "the master's challenges come from another address: {from}",
+        details: "its joins go to {asked}, and {from} sends the challenges",
+        lacks: "The master has several addresses: whether it knows the server, its lists show. Where a firewall lets in only \
+                answers from the addresses that were asked, let in this one, too.",
+    }
+}
+
+cause! {
     /// No packet answers connections to a master that is heard otherwise.
     pub TCP_UNANSWERED "tcp_unanswered" {
         no: [Reached],
@@ -45,9 +56,9 @@ cause! {
         no: [GivesList],
         kind: Silence,
         says: "the master does not answer {which} for its list",
-        details: "{times} of {asked} requests for its list stay unanswered",
-        advice: "It is heard otherwise: it refuses this request, or this client. Ask from another host, and \
-                 without a filter if the request has one.",
+        details: "{times} of {asked} requests for its list stay unanswered{pattern}",
+        advice: "It is heard otherwise. Change what the unanswered requests have in common, if that is named; else ask from \
+                 another host, and without a filter if the request has one.",
     }
 }
 

@@ -77,6 +77,7 @@ pub const ALL: &[&Cause] = &[
     &clients::CHALLENGE_EXPIRED,
     &clients::REQUEST_MALFORMED,
     &clients::LIST_BEFORE_VALIDATE,
+    &clients::LIST_OVER_UDP,
     &clients::CHALLENGE_AS_TEXT,
     &clients::CHALLENGE_WRONG,
     &clients::CHALLENGE_ZERO_SENT,
@@ -84,6 +85,7 @@ pub const ALL: &[&Cause] = &[
     &clients::WRONG_PROTOCOL,
     &masters::REGISTERS_THROUGH_STEAM,
     &masters::MASTER_SILENT,
+    &masters::CHALLENGED_ELSEWHERE,
     &masters::TCP_UNANSWERED,
     &masters::LIST_UNANSWERED,
     &masters::LIST_UNREADABLE,
@@ -367,7 +369,7 @@ cause! {
 cause! {
     /// Its responses come from another host.
     pub OTHER_ADDRESS "answers_from_other_address" {
-        no: [FromAsked],
+        no: [FromAsked, GivesList],
         unknown: [FromAsked, Answered],
         says: "clients ask it, and responses come from another address",
         details: "{from} sends {elsewhere} of {responses}",

@@ -1,0 +1,44 @@
+//! A list that a master sends a client, page by page.
+
+use std::net::SocketAddr;
+
+use dissectors::kit::Time;
+
+/// What a request and its response take on any path, in nanoseconds.
+const ON_THE_WAY: i64 = 1_000_000_000;
+
+/// A list in progress.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    pub(super) client: SocketAddr,
+    pub(super) begun: Time,
+    /// Packets of it, and servers in them.
+    pub(super) pages: u64,
+    pub(super) servers: u64,
+    /// The request that waits: its packet, when it was first sent, and how often.
+    pub(super) waits: Option<(u64, Time, u64)>,
+    pub(super) pace: Pace,
+}
+
+/// How long a client waited for the pages of a list, each of which it asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    /// In all, and beyond what any path takes: many pages take their time from a quick master, too.
+    pub(super) taken: i64,
+    pub(super) beyond: i64,
+    /// A page was asked for again, or never: how long the master took is unknown.
+    pub(super) is_unknown: bool,
+}
+
+impl List {
+    /// Its next page. Returns how long the client waited for it, if that is known.
+    pub(super) fn goes_on(&mut self, now: Time, servers: u64) -> Option<i64> {
+        let waited = self.waits.take().filter(|(.., times)| *times == 1);
+        let waited = waited.map(|(_, sent, _)| now.since(sent));
+        (self.pages, self.servers) = (self.pages + 1, self.servers + servers);
+        self.pace.is_unknown |= waited.is_none();
+        self.pace.taken += waited.unwrap_or(0);
+        self.pace.beyond += (waited.unwrap_or(0) - ON_THE_WAY).max(0);
+        waited
+    }
+}
