@@ -165,8 +165,8 @@ pub struct Diagnosis {
     repeated: RepeatedAnswers,
     /// The exchanges that have not ended.
     log: ExchangeLog,
-    /// Hosts that ask servers.
-    clients: Map<IpAddr, Client>,
+    /// Hosts that ask servers, in boxes as servers are.
+    clients: Map<IpAddr, Box<Client>>,
     /// Masters that clients ask for lists, by host.
     masters: Map<IpAddr, Master>,
     /// Clients that ask several hosts, as is known at the end.

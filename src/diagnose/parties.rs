@@ -166,7 +166,7 @@ impl Diagnosis {
         if self.clients.len() < self.most_parties {
             return Some(self.clients.entry(host).or_default());
         }
-        let known = self.clients.get_mut(&host);
+        let known = self.clients.get_mut(&host).map(Box::as_mut);
         self.parties_are_cut |= known.is_none();
         known
     }
@@ -362,7 +362,7 @@ impl Diagnosis {
     }
 
     /// The servers whose challenges come to several clients, none of which returns one.
-    fn filtered(&mut self, clients: &Map<IpAddr, Client>) -> Vec<SocketAddr> {
+    fn filtered(&mut self, clients: &Map<IpAddr, Box<Client>>) -> Vec<SocketAddr> {
         let mut filtered = Vec::new();
         let everywhere = &self.everywhere;
         self.servers.iter_mut().for_each(|(address, server)| {
