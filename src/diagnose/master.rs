@@ -397,6 +397,11 @@ impl Master {
         }
     }
 
+    /// Whether this client asks it.
+    pub(super) fn knows(&self, client: SocketAddr) -> bool {
+        self.clients.contains(&client) || self.lists.iter().any(|list| list.client == client)
+    }
+
     /// Whether this client waits for a list.
     pub(super) fn is_awaited_by(&self, client: SocketAddr) -> bool {
         self.lists.iter().any(|list| list.client == client && list.waits.is_some())

@@ -183,12 +183,13 @@ impl Diagnosis {
     /// A list may come from another address than the client has asked for it. Returns whether it does.
     fn comes_from_elsewhere(&mut self, event: &MessageEvent<'_>) -> bool {
         let [from, end] = event.ends();
-        let is_own = |master: &Master| master.is_awaited_by(end);
-        if event.reply().is_some() || self.masters.get(&from.ip()).is_some_and(is_own) {
+        let is_asked = self.masters.get(&from.ip()).is_some_and(|master| master.knows(end));
+        if is_asked || event.reply().is_some() || event.payload().transport == Transport::Tcp {
             return false;
         }
         let Some(client) = self.clients.get_mut(&end.ip()) else { return false };
-        let is_awaited = |host: &IpAddr| self.masters.get(host).is_some_and(is_own);
+        let is_awaited =
+            |host: &IpAddr| self.masters.get(host).is_some_and(|master| master.is_awaited_by(end));
         let Some(asked) = client.masters.hosts().find(is_awaited) else { return false };
         client.masters.gets(asked, false, event.exchange());
         self.masters.get_mut(&asked).into_iter().for_each(|asked| asked.is_answered_by(event));
