@@ -81,6 +81,16 @@ fn a_silence_of_a_master_has_its_time() {
     assert!(item["text"].as_str().unwrap().contains(", nearly all from "), "{item}");
 }
 
+/// However many there are.
+#[test]
+fn all_unanswered_requests_are_counted() {
+    let all = ask("FF", "");
+    let requests = vec![("c", "m:27010", all.as_str(), false); 90];
+    let requests = [vec![("c", "m:27010", all.as_str(), true)], requests].concat();
+    let text = said(&requests)["text"].as_str().unwrap().to_owned();
+    assert!(text.starts_with("90 of 91 requests for its list"), "{text}");
+}
+
 /// A request and its repeats while it waits are one, as `check` counts them.
 #[test]
 fn repeats_of_a_request_for_a_list_are_one() {
@@ -89,7 +99,7 @@ fn repeats_of_a_request_for_a_list_are_one() {
         let (at, port) = (nth * 20, 50_000 + nth);
         let mut script =
             format!("{at}.00 c:{port} > m  {all}\n{}.00 c:{port} > m  {all}\n", at + 1);
-        if nth % 2 == 0 {
+        if nth.is_multiple_of(2) {
             script += &format!("{}.05 m > c:{port}  {LIST}\n", at + 1);
         }
         script

@@ -7,12 +7,14 @@ use dissectors::kit::{Masters, Role, Time, Verdict as Ruled};
 use super::periods::{Periods, in_words};
 use super::{item_at, sum};
 use crate::diagnose::fact::NO_ACCIDENT;
-use crate::diagnose::find_or_add::keep_latest;
 use crate::session::{ExchangeCounts, MessageEvent};
 use crate::text::grouped;
 
 /// Maximum number of requests that wait at a time.
 const WAITING: usize = 64;
+
+/// Nanoseconds after which no program waits for an answer.
+const LONG: i64 = 10_000_000_000;
 
 /// Maximum number of values of a property that are told apart.
 const VALUES: usize = 32;
@@ -93,14 +95,15 @@ impl ListRequests {
             property.name = name;
             property.place(value)
         });
-        let (frame, time) = (event.frame(), event.time());
-        let values = values.collect();
-        // What became of the first ones is unknown, if there are too many.
-        keep_latest(
-            &mut self.waiting,
-            WAITING,
-            WaitingRequest { client, frame, time, latest: time, values },
-        );
+        let (frame, time, values) = (event.frame(), event.time(), Vec::from_iter(values));
+        // If there are too many, what became of the first one is unknown, unless it has waited for long.
+        if self.waiting.len() >= WAITING {
+            let first = self.waiting.remove(0);
+            if time.since(first.latest) >= LONG {
+                self.ended(&first, false);
+            }
+        }
+        self.waiting.push(WaitingRequest { client, frame, time, latest: time, values });
     }
 
     /// The master says something to this client, which is an answer, whatever it says.
