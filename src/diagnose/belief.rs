@@ -4,9 +4,11 @@ use std::fmt::Display;
 
 use dissectors::kit::{Item, causes};
 
-use super::fact::{Failure, NO_ACCIDENT};
+use super::fact::{Failure, NO_ACCIDENT, is_too_much};
 use super::kind_words::requests;
+use super::repeated_answers::Surplus;
 use super::server::Server;
+use crate::text::counted;
 
 /// Whether what it says can be read, and believed.
 pub(super) fn conclude(server: &mut Server) {
@@ -26,6 +28,7 @@ pub(super) fn conclude(server: &mut Server) {
         Failure::with(&causes::answers::NAMES_MISSING, frame, &values)
     });
     let why = wrapped.or(why).or(unnamed).or_else(|| two_hosts(server));
+    let why = why.or_else(|| two_answers(server));
     if let Some(why) = why {
         server.fact_mut(Item::Believable).open_by(why);
     } else if server.fact(Item::Believable).open.is_none() {
@@ -70,7 +73,29 @@ fn two_hosts(server: &Server) -> Option<Failure> {
         .filter_map(|(kind, hops)| Some((kind, hops.of_all(NO_ACCIDENT)?)));
     let (one, first) = kinds.next()?;
     let (other, second) = kinds.find(|(_, hops)| *hops != first)?;
+    let (one, other) = (format!("responses to {one}"), format!("to {other}"));
     let values: [(_, &dyn Display); 4] =
         [("one", &one), ("other", &other), ("first", &first), ("second", &second)];
     Some(Failure::with(&causes::answers::TWO_HOSTS, 0, &values))
+}
+
+/// Two programs, or two hosts, answer each request, and say different things.
+fn two_answers(server: &Server) -> Option<Failure> {
+    let Surplus { further, of_another, first, hops, .. } = server.surplus;
+    let answered = server.fact(Item::Answered).good;
+    if !is_too_much(of_another, further + answered) {
+        return None;
+    }
+    let [one, other] = hops.map(|hops| hops.of_all(NO_ACCIDENT));
+    if let Some((one, other)) = one.zip(other).filter(|(one, other)| one != other) {
+        let values: [(_, &dyn Display); 4] = [
+            ("one", &"the first responses"),
+            ("other", &"further ones to the same requests"),
+            ("first", &one),
+            ("second", &other),
+        ];
+        return Some(Failure::with(&causes::answers::TWO_HOSTS, first, &values));
+    }
+    let times = counted(of_another, "time");
+    Some(Failure::with(&causes::answers::ANSWERS_DIFFER, first, &[("times", &times)]))
 }

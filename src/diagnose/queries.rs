@@ -176,9 +176,9 @@ impl Diagnosis {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         if let Some(query) = self.latest_query(from, to) {
-            if let Some(times) = self.repeated.answers_again(event, query.time, self.remembered) {
+            if let Some(answer) = self.repeated.answers_again(event, query.time, self.remembered) {
                 let server = self.servers.get_mut(&from)?;
-                server.surplus.add(times, frame);
+                server.surplus.add(&answer, frame);
                 return Some(from);
             }
             if event.message().purpose == Purpose::Response && self.is_orphan(event, query.time) {

@@ -1,10 +1,13 @@
 //! Servers that answer one request many times.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 
 use dissectors::kit::{RecentMap, Time};
 
+use super::server::UsualHops;
 use crate::session::MessageEvent;
+use crate::summary::described;
 
 /// As many answers to one request as there may be by accident: a network, or a second request that is not in the capture,
 /// may double one.
@@ -22,30 +25,73 @@ struct Answers {
     times: u64,
     /// When the latest one came.
     latest: Time,
+    /// What the first one says.
+    said: Said,
+}
+
+/// What an answer says, and from how far away it comes.
+#[derive(Clone, Copy)]
+struct Said {
+    /// A sum of its bytes.
+    sum: u64,
+    players: Option<u64>,
+    hops: u8,
+}
+
+impl Said {
+    fn by(event: &MessageEvent<'_>) -> Said {
+        let mut hasher = DefaultHasher::new();
+        event.payload().bytes.hash(&mut hasher);
+        let players = event.message().describes;
+        let players = players.and_then(|it| described::first(event, it.players));
+        Said {
+            sum: hasher.finish(),
+            players: players.and_then(described::number),
+            hops: event.context().hop_limit,
+        }
+    }
+
+    /// Whether another program says this. A server may number its answers, so that these differ; the same answer may come
+    /// along two paths.
+    fn is_of_another(&self, other: &Said) -> bool {
+        let are_others = self.players.zip(other.players).is_some_and(|(one, other)| one != other);
+        are_others || self.sum != other.sum && self.hops != other.hops
+    }
+}
+
+/// A further answer to a request.
+pub(super) struct FurtherAnswer {
+    /// How often the request is answered so far.
+    times: u64,
+    /// The hop limits of the first answer and of this one, if another program sent it.
+    of_another: Option<[u8; 2]>,
 }
 
 impl RepeatedAnswers {
     /// A request is answered. `most`: how much is remembered.
     pub(super) fn answers(&mut self, event: &MessageEvent<'_>, most: usize) {
         let key = (event.ends(), event.message().name);
-        self.latest.insert(key, Answers { times: 1, latest: event.time() }, most);
+        let answers = Answers { times: 1, latest: event.time(), said: Said::by(event) };
+        self.latest.insert(key, answers, most);
     }
 
-    /// A response comes for which no request waits. Returns how often the request before it was answered, if it is so
+    /// A response comes for which no request waits. Returns what it is, if the request before it is answered
     /// again: `since` is when that was sent, and its answers follow each other.
     pub(super) fn answers_again(
         &mut self,
         event: &MessageEvent<'_>,
         since: Time,
         most: usize,
-    ) -> Option<u64> {
+    ) -> Option<FurtherAnswer> {
         let key = (event.ends(), event.message().name);
         let answers = self.latest.get_mut(&key, most)?;
         if answers.latest < since || event.time().since(answers.latest) > Time::SOON {
             return None;
         }
-        *answers = Answers { times: answers.times + 1, latest: event.time() };
-        Some(answers.times)
+        (answers.times, answers.latest) = (answers.times + 1, event.time());
+        let (first, said) = (answers.said, Said::by(event));
+        let of_another = said.is_of_another(&first).then_some([first.hops, said.hops]);
+        Some(FurtherAnswer { times: answers.times, of_another })
     }
 }
 
@@ -60,14 +106,22 @@ pub(super) struct Surplus {
     pub(super) most: u64,
     /// The packet of the first one that is no accident.
     pub(super) first: u64,
+    /// Those of another program than the first answer, and the hop limits of both.
+    pub(super) of_another: u64,
+    pub(super) hops: [UsualHops; 2],
 }
 
 impl Surplus {
-    /// A request is answered again, so often in all.
-    pub(super) fn add(&mut self, times: u64, frame: u64) {
+    /// A request is answered again.
+    pub(super) fn add(&mut self, answer: &FurtherAnswer, frame: u64) {
+        let FurtherAnswer { times, of_another } = *answer;
         self.further += 1;
         self.most = self.most.max(times);
-        if times > DOUBLED {
+        if let Some(hops) = of_another {
+            self.of_another += 1;
+            self.hops.iter_mut().zip(hops).for_each(|(known, hops)| known.see(hops));
+        }
+        if times > DOUBLED || of_another.is_some() {
             self.many += 1;
             if self.first == 0 {
                 self.first = frame;

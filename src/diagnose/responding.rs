@@ -281,7 +281,7 @@ fn in_common(server: &mut Server) {
 
 /// Whether a server answers requests so often that it is no accident. It answers them all the same.
 fn answers_repeatedly(server: &mut Server) {
-    let Surplus { further, many, most, first } = server.surplus;
+    let Surplus { further, many, most, first, .. } = server.surplus;
     let answered = server.fact(Item::Answered);
     let is_met = answered.failure(true).is_none() && answered.good > 0;
     if is_met && is_too_much(many, further + answered.good) {

@@ -131,3 +131,41 @@ fn a_recorder_that_lost_requests_shows_no_repeats() {
     let report = diagnosis::diagnosed(&format!("{script}end 120"), &Setting::udp(27015), &[]).1;
     assert_ne!(said(&report), "yes answers_repeated");
 }
+
+/// A cache and the server both answer each request: two programs, and two hosts if their hop limits differ.
+#[test]
+fn two_answers_that_differ_are_of_two_programs() {
+    let of = |cache: &str, times: u32| {
+        of_rounds(27015, 10, |at| {
+            let both = format!("{at}.002 s > c  {cache}\n{at}.050 s > c  ttl=52 {ANSWER}\n");
+            let both =
+                if at / 10 < times { both } else { format!("{at}.05 s > c  ttl=52 {ANSWER}\n") };
+            format!("{at}.0 c > s  {INFO}\n{both}")
+        })
+    };
+    let other = ANSWER.replace("00 18 00", "05 18 00");
+    let believed = |report: &Value| item(report, "servers", "seen.believable");
+    let report = of(&format!("ttl=250 {other}"), 12);
+    assert_eq!(believed(&report), "unknown answered_by_two_hosts", "{report:#}");
+    assert_eq!(said(&report), "yes answers_repeated");
+    assert_eq!(report["servers"][0]["verdict"], "ok");
+    assert!(report.to_string().contains("the first responses have hop limit 250"), "{report:#}");
+    let report = of(&format!("ttl=52 {other}"), 12);
+    assert_eq!(believed(&report), "unknown answers_differ", "{report:#}");
+    // What is the same was doubled on the way, and what differs once may be an accident.
+    for report in [of(&format!("ttl=250 {ANSWER}"), 12), of(&format!("ttl=250 {other}"), 1)] {
+        assert_eq!((believed(&report), said(&report)), ("yes".to_owned(), "yes".to_owned()));
+    }
+}
+
+/// Each sending gets an answer, and what a server says changes.
+#[test]
+fn answers_to_several_sendings_may_differ() {
+    let report = of_rounds(27015, 10, |at| {
+        let sent: String = (0..3).map(|nth| format!("{at}.{nth}0 c > s  {INFO}\n")).collect();
+        let answer = |nth| ANSWER.replace("00 18 00", &format!("0{nth} 18 00"));
+        let answers = (1..4).map(|nth| format!("{at}.9{nth} s > c  {}\n", answer(nth)));
+        sent + &answers.collect::<String>()
+    });
+    assert_eq!(item(&report, "servers", "seen.believable"), "yes", "{report:#}");
+}

@@ -109,6 +109,16 @@ cause! {
 }
 
 cause! {
+    /// Two programs answer each request.
+    pub ANSWERS_DIFFER "answers_differ" {
+        unknown: [Believable],
+        says: "two responses to one request say different things",
+        details: "two responses to one request say different things, {times}: two programs answer",
+        lacks: "Find the other program: a cache or a filter in front of the server, or a second server on its port.",
+    }
+}
+
+cause! {
     /// It ignores requests with an appended challenge.
     pub APPENDED_CHALLENGE_IGNORED "appended_challenge_ignored" {
         no: [Answered],
@@ -237,9 +247,9 @@ cause! {
     /// Two hosts answer for it.
     pub TWO_HOSTS "answered_by_two_hosts" {
         unknown: [Believable],
-        says: "responses to {one} and to {other} come from two hosts",
-        details: "responses to {one} have hop limit {first}, to {other} {second}",
-        lacks: "A cache may answer one kind of request in the server's place: what it says may be old.",
+        says: "{one} and {other} come from two hosts",
+        details: "{one} have hop limit {first}, {other} {second}",
+        lacks: "A cache may answer in the server's place: what it says may be old.",
     }
 }
 

@@ -64,6 +64,7 @@ pub const ALL: &[&Cause] = &[
     &answers::KEY_REPEATED,
     &answers::WRAPPED_COUNTS,
     &answers::TWO_HOSTS,
+    &answers::ANSWERS_DIFFER,
     &masters::PRIVATE_ADDRESS,
     &answers::FAKE_ADDRESS,
     &answers::OTHER_PORT_ANSWERS,
