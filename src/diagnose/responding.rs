@@ -49,9 +49,9 @@ impl Diagnosis {
             return;
         }
         match why {
-            None if server.fact(Item::Answered).good == 0 => self.silence(address, server, read),
             // It answers them with challenges.
-            None if is_looping(server) => {}
+            None if is_looping(server) => only_challenges(server),
+            None if server.fact(Item::Answered).good == 0 => self.silence(address, server, read),
             // What the unanswered requests have in common says more than that they are unanswered.
             None => in_common(server),
             Some(why) if answers && why == &causes::QUERIES_UNANSWERED => in_common(server),
@@ -318,6 +318,15 @@ fn responds_in_part(server: &Server, found: &PatternFailure) -> bool {
 fn is_mended(server: &Server) -> bool {
     let again = server.loops.iter().map(|loops| loops.times).sum::<u64>();
     server.pattern.was_explained_by(server.responses_elsewhere + again)
+}
+
+/// Whether it would answer requests is unknown: they get challenges only.
+fn only_challenges(server: &mut Server) {
+    let answered = server.fact_mut(Item::Answered);
+    if !answered.is_known() {
+        let text = "requests get challenges only, however often these are returned";
+        answered.open(&causes::CHALLENGE_LOOP, 0, text);
+    }
 }
 
 /// Whether it answers its own challenges with others.

@@ -103,6 +103,8 @@ fn a_server_that_answers_its_own_challenge_with_another_one_is_at_fault() {
     ));
     assert_eq!(code, 1, "{report}");
     assert_eq!(item(&report, SERVER, "seen.verified"), ["no", "challenge_loop"]);
+    // It answers with challenges: that it does not run is not said beside that.
+    assert_eq!(item(&report, SERVER, "seen.answered"), ["unknown", "challenge_loop"]);
     assert_ne!(item(&report, CLIENT, "ask.challenge")[0], "no");
 }
 

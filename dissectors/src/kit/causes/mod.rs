@@ -567,7 +567,9 @@ cause! {
     /// It answers each challenge with another one.
     pub CHALLENGE_LOOP "challenge_loop" {
         no: [Verified],
+        unknown: [Answered],
         says: "it answers its own challenge with another challenge, again and again",
         advice: ONE_PROGRAM,
+        lacks: "Requests get challenges in place of data: once it accepts one, see what it answers.",
     }
 }
