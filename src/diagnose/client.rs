@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Finding, Item, Map, Purpose, causes};
+use dissectors::kit::{Cause, Finding, Item, Map, Purpose, Time, causes};
 
 use self::challenges::GivenChallenge;
 use super::challenge_rounds::ChallengeRounds;
@@ -18,12 +18,12 @@ use super::exchange_log::Exchange;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE};
 use super::find_or_add::{find_or_add, keep_latest};
 use super::list_client::AskedMasters;
-use super::pattern::{Pattern, client_unanswered};
+use super::pattern::{Pattern, client_unanswered, in_words};
 use super::signs::symptom;
 use super::unproven::{SettledFault, UnprovenFaults, is_unproven};
 use super::{is_clients_fault, is_error};
 use crate::session::{ExchangeCounts, MessageEvent};
-use crate::text::counted;
+use crate::text::{counted, grouped};
 
 /// Maximum number of kinds of requests, and of challenges that are kept of a client.
 const KINDS: usize = 8;
@@ -68,6 +68,8 @@ pub(super) struct Client {
     cut: CutRequests,
     unproven: UnprovenFaults,
     faults: ClientFaults,
+    /// From when to when it got no answer, and others did.
+    pub(super) silence: Option<[Time; 2]>,
 }
 
 /// Its exchanges with one server in one protocol.
@@ -478,6 +480,11 @@ impl Client {
             let mut why = client_unanswered(own, Some(server), share, 0);
             why.text.extend(pattern.refusal().map(|said| format!("; {said}")));
             gets_answers.fails_by(vec![why]);
+        } else if let Some((span, missing)) = pattern.is_left_out(own) {
+            let mut why = client_unanswered(own, Some(server), share, 0);
+            why.text += &format!("; none of {} {}", grouped(missing), in_words(span));
+            gets_answers.fails_by(vec![why]);
+            self.silence = Some(span);
         }
     }
 }

@@ -9,6 +9,7 @@ use super::CapturePosition;
 use super::fact::{Fact, FirstFrames, NO_ACCIDENT};
 use super::kind_words::requests;
 use super::registration::{Registration, is_of_registration};
+use super::remedies;
 use super::server::{CLIENTS, Server};
 use super::verdict::{BUT, ItemVerdict, Verdict, is_suspicion};
 use crate::session::ExchangeCounts;
@@ -98,6 +99,7 @@ impl ServerState<'_> {
             by,
             span,
             has_dates: self.server.pattern.has_dates(),
+            remedy: pattern.and_then(|found| remedies::of_pattern(self.server, found)),
             ..ItemVerdict::new(item)
         })
     }

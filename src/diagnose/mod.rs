@@ -46,6 +46,7 @@ mod position;
 mod queries;
 mod refusal;
 mod registration;
+mod remedies;
 mod repeated_answers;
 mod responding;
 mod server;

@@ -275,12 +275,15 @@ impl Diagnosis {
         hosts.sort_by_key(|(host, _)| **host);
         let mut found = Vec::new();
         for (host, client) in hosts {
+            let mut items = client.items.verdicts(&client::ITEMS);
+            let answers = items.iter_mut().find(|it| it.item == Item::GetsAnswers);
+            answers.into_iter().for_each(|it| it.span = client.silence);
             let party = DiagnosedParty {
                 address: host.to_string(),
                 role: Role::Client,
                 protocol: None,
                 library: client.library,
-                items: client.items.verdicts(&client::ITEMS),
+                items,
             };
             // That others are answered, and it is not, is no fault of its requests.
             let is_no =

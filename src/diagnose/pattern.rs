@@ -1,14 +1,17 @@
 //! What the unanswered exchanges with a server have in common.
 
 mod ages;
+mod apart;
 mod divided;
 mod list_requests;
+mod lengths;
 mod of_one;
 mod paces;
 mod periods;
 mod share;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod within;
 
 use std::fmt::Display;
@@ -20,6 +23,7 @@ use dissectors::kit::{Map, Time, causes};
 use self::ages::Ages;
 use self::divided::{Candidate, Divided};
 pub(super) use self::list_requests::{CommonOfLists, ListRequests};
+use self::lengths::Lengths;
 use self::paces::Paces;
 use self::periods::Periods;
 pub(super) use self::periods::in_words;
@@ -36,9 +40,6 @@ const KINDS: usize = 16;
 
 /// Maximum number of clients that are told apart.
 const CLIENTS: usize = 256;
-
-/// Maximum number of lengths of requests.
-const LENGTHS: usize = 32;
 
 /// Packets that are named.
 const NAMED: usize = 3;
@@ -109,8 +110,7 @@ pub(super) struct Pattern {
     appended: [ExchangeCounts; 2],
     /// The first such number.
     appendix: Option<i64>,
-    /// By the length of the request in bytes.
-    lengths: Vec<(usize, ExchangeCounts)>,
+    lengths: Lengths,
     /// How fast they follow the same client's, and anybody's.
     paces: [Paces; 2],
     periods: Periods,
@@ -173,12 +173,7 @@ impl Pattern {
         let appendix = exchange.request.appendix();
         self.appended[usize::from(appendix.is_some())].add_one(is_answered);
         self.appendix = self.appendix.or(appendix);
-        let length = exchange.length;
-        let new = || (length, ExchangeCounts::default());
-        if let Some((_, share)) = find_or_add(&mut self.lengths, LENGTHS, |it| it.0 == length, new)
-        {
-            share.add_one(is_answered);
-        }
+        self.lengths.add(exchange);
         for (paces, pace) in self.paces.iter_mut().zip(&exchange.paces) {
             paces.add(pace, time, is_answered);
         }
@@ -294,6 +289,12 @@ impl Pattern {
         self.clients.keys().copied()
     }
 
+    /// Whether nearly all of its clients ask it once only.
+    pub(super) fn is_asked_once_by_each(&self) -> bool {
+        let once = self.clients.values().filter(|it| it.share.counts.asked == 1).count();
+        is_nearly_all(once as u64, self.clients.len() as u64)
+    }
+
     /// The clients with unanswered requests.
     pub(super) fn clients_missing(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.clients
@@ -345,76 +346,23 @@ impl Pattern {
     }
 
     /// ICMP errors answer what is unanswered. A port that is closed is closed to all; where others are answered at the same
-    /// time, what tells them apart says more.
+    /// time, who these are says more. A rate is only a guess beside what the errors say.
     pub(super) fn refused(&self) -> Option<PatternFailure> {
         let Refusals { count, first } = self.refusals()?;
         let is_closed = self.periods.silent(&self.all, true, first.frame).is_some();
         let of_clients = || self.of_silent_clients().map(|found| found.failure);
-        let of_some = (!is_closed).then(|| of_clients().or_else(|| self.apart()));
+        let of_some = (!is_closed).then(|| of_clients().or_else(|| self.apart_but_for_rate()));
         if let Some(mut found) = of_some.flatten() {
             found.failure.text = format!("{}; {}", found.failure.text, first.text);
             return Some(found);
         }
         let (span, when) = self.periods.longest().unzip();
         let (when, requests) = (when.unwrap_or_default(), counted(*count, "request"));
-        let text = format!("{requests}{when}: {}", first.text);
+        let rate = self.limited().filter(|_| !is_closed);
+        let rate = rate.map_or(String::new(), |it| format!("; {}", it.failure.failure.text));
+        let text = format!("{requests}{when}: {}{rate}", first.text);
         let failure = PatternFailure::new(Failure { text, ..first.clone() }, None);
         Some(PatternFailure { span, ..failure })
-    }
-
-    /// The property that tells the unanswered exchanges best from the others.
-    fn apart(&self) -> Option<PatternFailure> {
-        let (missing, frame, [client, anybody]) = (self.all.missing(), self.frame(), &self.paces);
-        let strong =
-            |suspects, others: &[_]| Divided::of([suspects], others.iter().copied(), missing);
-        let weak = |suspects, others: &[_]| {
-            Divided::now_and_then(suspects, others.iter().copied(), missing)
-        };
-        let silent = self.periods.silent(&self.all, true, frame);
-        // One that is never over may look like a limit of a rate, and several that are like silences.
-        let (once, again) = match self.periods.are_one() {
-            true => (silent, None),
-            false => (None, silent),
-        };
-        let all = [
-            self.end_of_a_client(),
-            self.end_of_a_kind(ENOUGH / 2),
-            once,
-            self.of_a_kind(&strong),
-            self.of_a_client(&strong),
-            self.of_all_but_one(),
-            self.of_long_ones(),
-            client.by_gap("the same client's last one", missing, frame),
-            anybody.by_gap("any other one", missing, frame),
-            client.by_rank("of a client ", missing, frame),
-            anybody.by_rank("", missing, frame),
-            client.by_burst("of a client ", missing, frame),
-            anybody.by_burst("", missing, frame),
-            again,
-        ];
-        let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
-        let best = best.or_else(|| self.of_a_kind(&weak)).or_else(|| self.of_a_client(&weak));
-        best.map(|candidate| candidate.failure)
-    }
-
-    /// Requests are unanswered that come after many others, whoever sends them.
-    fn limited_in_sum(&self) -> Option<Candidate> {
-        let (missing, frame, [_, anybody]) = (self.all.missing(), self.frame(), &self.paces);
-        let ways = [anybody.by_rank("", missing, frame), anybody.by_burst("", missing, frame)];
-        ways.into_iter().flatten().min_by_key(|candidate| candidate.errors)
-    }
-
-    /// Long requests are unanswered.
-    fn of_long_ones(&self) -> Option<Candidate> {
-        let mut lengths = self.lengths.clone();
-        lengths.sort_unstable_by_key(|(length, _)| *length);
-        let (at, divided) = Divided::best(1..lengths.len(), |at| {
-            let [short, long] = <[_; 2]>::from(lengths.split_at(*at))
-                .map(|part| part.iter().map(|(_, share)| *share));
-            Divided::of(long, short, self.all.missing())
-        })?;
-        let length = grouped(lengths.get(at)?.0 as u64);
-        Some(self.of_these(&format!("{length} bytes or more"), &divided, "", ("length", length)))
     }
 
     /// Whether too few are unanswered, or asked, to call it a share.

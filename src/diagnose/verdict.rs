@@ -113,6 +113,8 @@ pub struct ItemVerdict {
     pub has_dates: bool,
     /// What decides what to do about it.
     pub situation: Situation,
+    /// What to do about it, if the exchanges say more of that than the cause.
+    pub remedy: Option<&'static str>,
 }
 
 /// A client, or a master.
@@ -230,6 +232,7 @@ impl ItemVerdict {
             span: None,
             has_dates: false,
             situation: Situation::Any,
+            remedy: None,
         }
     }
 
@@ -241,6 +244,7 @@ impl ItemVerdict {
             Situation::Flooded if BY_FLOOD.contains(&cause) => {
                 "The flood explains that: see what is left of it when the flood is over."
             }
+            _ if let Some(remedy) = self.remedy => remedy,
             Situation::AtServer if !cause.at_server.is_empty() => cause.at_server,
             _ => remedy,
         })

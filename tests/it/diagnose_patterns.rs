@@ -85,6 +85,50 @@ fn requests_above_a_length_are_told_from_others() {
     assert_eq!(item(&of(true), "servers", "seen.answered"), "yes");
 }
 
+/// A filter knows only requests with a number appended.
+#[test]
+fn requests_below_a_length_are_told_from_others() {
+    let of = |is_answered: bool| {
+        let script = rounds(16, |nth, at| {
+            let end = if nth % 2 == 1 { " FFFFFFFF" } else { "" };
+            let asked = |client: &str, tenth: u32| {
+                let request = format!("{at}.{tenth}0 {client}:{} > s  {INFO}{end}\n", 50_000 + nth);
+                let answer = format!("{at}.{tenth}2 s > {client}:{}  {ANSWER}\n", 50_000 + nth);
+                if nth % 2 == 1 || is_answered { request + &answer } else { request }
+            };
+            asked("c", 0) + &asked("d", 4)
+        });
+        diagnosed_at(&script, 27015)
+    };
+    let report = of(false);
+    assert_eq!(item(&report, "servers", "seen.answered"), "no sometimes_unanswered");
+    let said = items(&report);
+    assert!(said.contains("of 25 bytes, 16 of 16; of others, 0 of 16"), "{report:#}");
+    assert!(said.contains("\"by\":{\"length\":\"25\"}"), "{report:#}");
+    assert!(said.contains("Only requests of this length are concerned"), "{report:#}");
+    assert!(!report["clients"].to_string().contains("one_client_unanswered"), "{report:#}");
+    assert_eq!(item(&of(true), "servers", "seen.answered"), "yes");
+}
+
+/// Who is challenged goes on with a longer request: that those without a challenge stay short is no reason.
+#[test]
+fn requests_are_not_short_because_nothing_answers_them() {
+    let script = rounds(24, |nth, at| {
+        let asked = format!(
+            "{at}.00 c:{0} > s  {INFO}\n{at}.02 s > c:{0}  FFFFFFFF 41 le32:7\n",
+            50_000 + nth
+        );
+        let goes_on = format!(
+            "{at}.03 c:{0} > s  {INFO} le32:7\n{at}.05 s > c:{0}  {ANSWER}\n",
+            50_000 + nth
+        );
+        let lost = format!("{at}.00 c:{} > s  {INFO}\n", 50_000 + nth);
+        if nth % 3 == 1 || nth % 7 == 2 { lost } else { asked + &goes_on }
+    });
+    let report = diagnosed_at(&script, 27015);
+    assert!(items(&report).contains("without a pattern"), "{report:#}");
+}
+
 #[test]
 fn the_challenge_0_and_a_wrong_one_are_named() {
     let returned = |challenge: &str, is_answered: bool| {
@@ -205,6 +249,43 @@ fn one_client_that_is_answered_is_told_from_all_others() {
     let (_, report) = report_of(&file, &[]);
     assert_eq!(item(&report, "servers", "seen.answered"), "no sometimes_unanswered");
     assert!(items(&report).contains("of all clients but 192.0.2.9"), "{report:#}");
+}
+
+/// Very many sources ask once each, of which some are challenged; `goes_on`: whether these return the challenge.
+fn once_each(goes_on: bool) -> Value {
+    let mut capture = Capture::new(Link::Ethernet);
+    let (server, challenge) = ("203.0.113.7:27015", b"\xFF\xFF\xFF\xFFA\x07\0\0\0");
+    let returned = [INFO_BYTES, &challenge[5..]].concat();
+    for nth in 0..1_200_u32 {
+        let at = START.after_ms(u64::from(nth) * 20);
+        let client = format!("198.{}.{}.7:1024", nth / 256, nth % 256);
+        say(&mut capture, at, [&client, server], INFO_BYTES, 52);
+        if nth % 50 >= 5 {
+            continue;
+        }
+        say(&mut capture, at.after(1_000_000), [server, &client], challenge, 64);
+        if goes_on || nth % 250 == 0 {
+            say(&mut capture, at.after(2_000_000), [&client, server], &returned, 52);
+            say(&mut capture, at.after(3_000_000), [server, &client], ANSWER_BYTES, 64);
+        }
+    }
+    let late = START.after_ms(60_000);
+    say(&mut capture, late, ["198.0.0.7:9", server], INFO_BYTES, 52);
+    say(&mut capture, late.after(1_000_000), [server, "198.0.0.7:9"], challenge, 64);
+    let (_project, file) = Project::of_capture(capture.in_time().pcap());
+    report_of(&file, &[]).1
+}
+
+#[test]
+fn forged_addresses_are_not_told_to_ask_less_often() {
+    let advice = |report: &Value| {
+        let items = report["servers"][0]["items"].as_array().unwrap();
+        let said = items.iter().find(|it| it["item"] == "seen.answered").unwrap();
+        assert_eq!(said["cause"], "rate_limited", "{said}");
+        said["advice"].as_str().unwrap().to_owned()
+    };
+    assert!(advice(&once_each(false)).contains("forged addresses"));
+    assert!(!advice(&once_each(true)).contains("forged addresses"));
 }
 
 #[test]

@@ -280,3 +280,75 @@ fn a_silent_port_beside_one_that_answers_says_so() {
         assert!(!text.contains(" answers;") && !text.contains(":27020"), "{until}: {text}");
     }
 }
+
+/// One client gets no answer for a while, and others do: that it gets some again mends nothing.
+#[test]
+fn a_client_that_is_left_out_for_a_while_is_named() {
+    let of = |others: u32, is_answered: &dyn Fn(u32) -> bool| {
+        of_times(60, 10, |nth, at| {
+            let others = (1..=others).map(|host| {
+                let client = ["d", "e"][host as usize - 1];
+                info(&format!("{at}.{host}"), client, true)
+            });
+            info(&format!("{at}.0"), "c", is_answered(nth)) + &others.collect::<String>()
+        })
+    };
+    // Of few clients, or of so many that the server answers nearly all requests.
+    for others in [1, 2] {
+        let report = of(others, &|nth| !(20..35).contains(&nth));
+        assert_eq!(of_client(&report, "10.0.0.1"), "no one_client_unanswered", "{report:#}");
+        assert_eq!(of_client(&report, "10.0.1.1"), "yes ");
+        let clients = report["clients"].as_array().unwrap();
+        let client = clients.iter().find(|it| it["client"] == "10.0.0.1").unwrap();
+        let said = item(client, "ask.answered");
+        let text = said["text"].as_str().unwrap();
+        assert!(text.ends_with("; none of 15 from 00:03:20 to 00:05:40"), "{text}");
+        assert!(said["from"].is_string() && said["to"].is_string(), "{said}");
+    }
+    // One that misses some now and then has no silence.
+    for often in [3, 7] {
+        let report = of(2, &|nth| nth % often != 1);
+        assert_eq!(of_client(&report, "10.0.0.1"), "yes ", "{often}");
+    }
+    // Nor has one that asks too fast, or alone.
+    let report = of(0, &|nth| !(20..40).contains(&nth));
+    assert_eq!(answered(&report).0, "no silent_period");
+    assert_eq!(of_client(&report, "10.0.0.1"), "yes ");
+    let fast = of_times(60, 10, |nth, at| {
+        let more = (2..9).map(|tenth| info(&format!("{at}.{tenth}"), &format!("c:{tenth}"), false));
+        let more = if (20..40).contains(&nth) { more.collect() } else { String::new() };
+        info(&format!("{at}.0"), "c", true) + &info(&format!("{at}.1"), "d", true) + &more
+    });
+    assert_eq!(answered(&fast).0, "no rate_limited");
+    assert_eq!(of_client(&fast, "10.0.0.1"), "yes ", "{fast:#}");
+}
+
+/// Nobody gets an answer in that time: it is no matter of one client.
+#[test]
+fn a_silence_toward_all_is_the_servers() {
+    let report = of_times(60, 10, |nth, at| {
+        let is_answered = !(20..40).contains(&nth);
+        info(&format!("{at}.0"), "c", is_answered) + &info(&format!("{at}.3"), "d", is_answered)
+    });
+    assert_eq!(answered(&report).0, "no silent_period");
+    for client in ["10.0.0.1", "10.0.1.1"] {
+        assert_eq!(of_client(&report, client), "yes ");
+    }
+}
+
+/// All unanswered requests are of one client in one span, and of a kind that others send, too.
+#[test]
+fn who_and_when_come_before_what() {
+    let report = of_times(40, 10, |nth, at| {
+        let players = asked(&format!("{at}.4"), "d", [PLAYERS, NONE], true);
+        let given = if nth == 0 { challenged("d") } else { String::new() };
+        let players = if nth == 0 { String::new() } else { players };
+        let is_answered = !(10..22).contains(&nth);
+        info(&format!("{at}.0"), "c", is_answered) + &players + &given
+    });
+    let (verdict, text) = answered(&report);
+    assert_eq!(verdict, "no sometimes_unanswered");
+    assert!(text.contains("of 10.0.0.1, 12 of 40 (from 00:01:40 to 00:03:30, 12 of 12;"), "{text}");
+    let said = item(&report["servers"][0], "seen.answered");
+    assert!(said["advice"].as_str().unwrap().contains("Only some clients"), "{said}");
+}

@@ -3,11 +3,13 @@
 use std::fmt::Display;
 use std::net::IpAddr;
 
+use dissectors::kit::Time;
+
 use super::divided::{Candidate, Divide, Divided};
 use super::share::{End, Share};
 use super::within::Within;
-use super::{Pattern, requests, shown};
-use crate::diagnose::fact::ENOUGH;
+use super::{OfClient, Pattern, requests, shown};
+use crate::diagnose::fact::{ENOUGH, NO_ACCIDENT};
 use crate::session::ExchangeCounts;
 use crate::text::moment;
 
@@ -16,6 +18,48 @@ impl Pattern {
     pub(super) fn end_of_a_client(&self) -> Option<Candidate> {
         let clients = self.clients.iter().map(|(client, it)| (*client, it.share));
         self.end_of_a("client", Vec::from_iter(clients), ENOUGH / 2)
+    }
+
+    /// Nearly all unanswered requests are of one client while it gets no answer, and others do.
+    pub(super) fn silence_of_a_client(&self) -> Option<Candidate> {
+        let missing = |(client, of): &(&IpAddr, &OfClient)| (of.share.counts.missing(), **client);
+        let (client, of) = self.clients.iter().max_by_key(missing)?;
+        self.silence_of(of)?;
+        let within = Within::a_time(&of.share)?;
+        let (suspects, all) = (of.share.counts, self.all);
+        let (asked, answered) = (all.asked - suspects.asked, all.answered - suspects.answered);
+        let divided = Divided { suspects, others: ExchangeCounts { asked, answered } };
+        if !divided.is_apart(all.missing()) {
+            return None;
+        }
+        let (also, by) = (within.in_words(), ("client", client.to_string()));
+        let mut candidate = self.of_these(&client.to_string(), &divided, &also, by);
+        // In that time, none is answered.
+        candidate.errors = divided.others.missing();
+        candidate.failure.span = within.span;
+        Some(candidate)
+    }
+
+    /// A time in which a client gets no answer, and others do.
+    fn silence_of(&self, client: &OfClient) -> Option<([Time; 2], Divided)> {
+        let (span, divided) = client.share.silence()?;
+        let are_others = self.all.answered > client.share.counts.answered;
+        let is_other = are_others && self.periods.answered_within(span) >= NO_ACCIDENT;
+        is_other.then_some((span, divided))
+    }
+
+    /// A time in which a client gets no answer though others do, and how many requests that are, unless what it asks, or
+    /// how fast, is the reason.
+    pub(in crate::diagnose) fn is_left_out(&self, client: IpAddr) -> Option<([Time; 2], u64)> {
+        let (span, Divided { suspects, .. }) = self.silence_of(self.clients.get(&client)?)?;
+        if self.misses_what_all_miss(client) {
+            return None;
+        }
+        let all = [self.of_whom_and_what(), self.limited()];
+        let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
+        let is_of_client = |by: (&str, String)| matches!(by.0, "client" | "all_but");
+        best.is_none_or(|it| it.failure.by.is_some_and(is_of_client))
+            .then_some((span, suspects.asked))
     }
 
     /// The same for one kind.

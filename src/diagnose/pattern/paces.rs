@@ -13,6 +13,9 @@ use crate::text::{brief_span, grouped};
 /// Classes of gaps between a client's requests: each is a quarter of a power of two, from one millisecond.
 const GAPS: usize = 64;
 
+/// Nanoseconds between requests from which on nobody calls them fast: limits are for those that come faster.
+const SLOW: i64 = 10_000_000_000;
+
 /// Requests within a window of time that are told apart.
 const RANKS: usize = 64;
 
@@ -86,7 +89,8 @@ impl Paces {
 
     /// Only those are unanswered, of so many, that come soon after another one. `other`: after which.
     pub(super) fn by_gap(&self, other: &str, missing: u64, frame: u64) -> Option<Candidate> {
-        let (at, divided) = Divided::best(1..=self.gaps.len(), |at| {
+        let fast = self.gaps.len().min(gap_class(SLOW));
+        let (at, divided) = Divided::best(1..=fast, |at| {
             let (fast, slow) = self.gaps.split_at(*at);
             let slow = slow.iter().chain([&self.first]);
             Divided::of(fast.iter().copied(), slow.copied(), missing)
@@ -99,7 +103,8 @@ impl Paces {
     pub(super) fn by_rank(&self, whose: &str, missing: u64, frame: u64) -> Option<Candidate> {
         let windows = WINDOWS.into_iter().enumerate();
         let best = windows.filter_map(|(at, window)| {
-            Some((self.beyond(|of_rank| of_rank.within[at], missing)?, window))
+            let least = usize::try_from(window / SLOW).unwrap_or(RANKS).max(1);
+            Some((self.beyond(least, |of_rank| of_rank.within[at], missing)?, window))
         });
         let ((at, divided), window) = best.min_by_key(|((_, divided), _)| divided.errors())?;
         let window = brief_span(window.unsigned_abs());
@@ -112,7 +117,7 @@ impl Paces {
     /// others.
     pub(super) fn by_burst(&self, whose: &str, missing: u64, frame: u64) -> Option<Candidate> {
         let [Some(first), Some(later)] = self.broken else { return None };
-        let (at, divided) = self.beyond(|of_rank| of_rank.in_burst, missing)?;
+        let (at, divided) = self.beyond(1, |of_rank| of_rank.in_burst, missing)?;
         let is_again = first.before.min(later.before) as usize >= at && later.begun > first.latest;
         if !is_again {
             return None;
@@ -122,14 +127,15 @@ impl Paces {
         Some(limited(&divided, &when, pause, frame))
     }
 
-    /// Beyond how many exchanges those are that stay unanswered, of so many. `counts`: of those before which there were so
-    /// many others.
+    /// Beyond how many exchanges, at least these, those are that stay unanswered, of so many. `counts`: of those before
+    /// which there were so many others.
     fn beyond(
         &self,
+        least: usize,
         counts: impl Fn(&OfRank) -> ExchangeCounts,
         missing: u64,
     ) -> Option<(usize, Divided)> {
-        Divided::best(1..self.ranks.len(), |at| {
+        Divided::best(least..self.ranks.len(), |at| {
             let (slow, fast) = self.ranks.split_at(*at);
             Divided::of(fast.iter().map(&counts), slow.iter().map(&counts), missing)
         })

@@ -117,6 +117,17 @@ impl Periods {
         matches!(&self.silences()[..], [only] if only.is_first)
     }
 
+    /// How many are answered that began between these times, at least.
+    pub(super) fn answered_within(&self, [from, to]: [Time; 2]) -> u64 {
+        let is_within = |time: &Time| (from..=to).contains(time);
+        let of_span = |span: &Span| match span.answered {
+            Some(ends) if ends.iter().all(is_within) => span.share.answered,
+            Some(ends) => u64::from(ends.iter().any(is_within)),
+            None => 0,
+        };
+        self.spans.iter().map(of_span).sum()
+    }
+
     /// How many are answered since the last one that is not, at least.
     pub(super) fn answered_since(&self) -> u64 {
         let mut count = 0;

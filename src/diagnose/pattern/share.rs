@@ -4,6 +4,7 @@ use dissectors::kit::Time;
 
 use super::divided::Divided;
 use super::periods::SHORTEST;
+use super::timeline::Timeline;
 use crate::session::ExchangeCounts;
 
 /// Exchanges that have a property in common.
@@ -14,41 +15,7 @@ pub(super) struct Share {
     answered: Option<[Time; 2]>,
     /// The unanswered ones since then.
     pub(super) end: End,
-    missing: Missing,
-}
-
-/// The unanswered ones, and the answered ones among them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Missing {
-    /// When the first and the last one began.
-    span: Option<[Time; 2]>,
-    /// How many answered ones began between these.
-    answered: u64,
-    /// How many began after these, and the first one's time.
-    later: u64,
-    resumed: Time,
-}
-
-impl Missing {
-    fn add(&mut self, time: Time, is_answered: bool) {
-        let Some([first, last]) = &mut self.span else {
-            self.span = (!is_answered).then_some([time; 2]);
-            return;
-        };
-        match (is_answered, time > *last) {
-            (true, true) => {
-                self.resumed = if self.later == 0 { time } else { self.resumed.min(time) };
-                self.later += 1;
-            }
-            (true, false) => self.answered += u64::from(time >= *first),
-            (false, is_later) => {
-                if is_later && self.resumed < time {
-                    self.answered += std::mem::take(&mut self.later);
-                }
-                [*first, *last] = [time.min(*first), time.max(*last)];
-            }
-        }
-    }
+    timeline: Timeline,
 }
 
 /// Unanswered exchanges after which none is answered.
@@ -63,7 +30,7 @@ impl Share {
     /// Adds an exchange that began at this time. Unanswered ones come later than answered ones, because they end later.
     pub(super) fn add(&mut self, time: Time, is_answered: bool) {
         self.counts.add_one(is_answered);
-        self.missing.add(time, is_answered);
+        self.timeline.add(time, is_answered);
         let End { count, span: [first, last] } = &mut self.end;
         if is_answered {
             let [earliest, latest] = self.answered.unwrap_or([time; 2]);
@@ -91,14 +58,12 @@ impl Share {
         is_end.then_some(self.end)
     }
 
-    /// Nothing is answered for a while, and at other times nearly all: from when to when.
+    /// Nothing is answered for a while, and at other times all: from when to when.
     pub(super) fn silence(&self) -> Option<([Time; 2], Divided)> {
-        let span @ [first, last] = self.missing.span?;
-        let answered = self.missing.answered;
-        let suspects = ExchangeCounts { asked: self.counts.missing() + answered, answered };
-        let (asked, answered) =
-            (self.counts.asked - suspects.asked, self.counts.answered - suspects.answered);
-        let divided = Divided { suspects, others: ExchangeCounts { asked, answered } };
+        let span @ [first, last] = self.timeline.silence()?;
+        let ExchangeCounts { answered, .. } = self.counts;
+        let suspects = ExchangeCounts { asked: self.counts.missing(), answered: 0 };
+        let divided = Divided { suspects, others: ExchangeCounts { asked: answered, answered } };
         (last.since(first) >= SHORTEST && divided.is_sharp()).then_some((span, divided))
     }
 
