@@ -45,6 +45,7 @@ mod pattern;
 mod position;
 mod queries;
 mod refusal;
+mod refused_responses;
 mod registration;
 mod remedies;
 mod repeated_answers;

@@ -271,6 +271,7 @@ impl Diagnosis {
             client.conclude(*host, pattern, is_filtered, explains, is_lossy);
             client.conclude_lists(*host, &lists, is_lossy);
         });
+        self.without_responses(&mut clients);
         let mut hosts: Vec<_> = clients.iter_mut().collect();
         hosts.sort_by_key(|(host, _)| **host);
         let mut found = Vec::new();

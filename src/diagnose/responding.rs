@@ -18,6 +18,9 @@ impl Diagnosis {
     /// What all exchanges with a server show together.
     pub(super) fn patterns(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
         server.pattern.shows_dates(read.passes_midnight());
+        if server.reaches_nobody() {
+            return;
+        }
         self.excuse(address, server);
         self.too_few(server);
         server.late_challenges();

@@ -10,6 +10,7 @@ use super::fact::{Fact, Failure};
 use super::find_or_add::find_or_add;
 use super::pattern::{Pattern, PatternFailure};
 use super::position::{CapturePosition, CommonHosts, HopLimits, position};
+use super::refused_responses::RefusedResponses;
 use super::registration::{Registration, is_of_registration};
 use super::repeated_answers::Surplus;
 use super::sizes::Sizes;
@@ -76,6 +77,8 @@ pub(super) struct Server {
     /// Those that it owed an answer, and what the unanswered ones have in common.
     pub(super) pattern: Pattern,
     pub(super) unanswered: Option<PatternFailure>,
+    /// Its responses that do not reach their clients.
+    pub(super) refused: RefusedResponses,
     /// Its answers to requests that it has answered.
     pub(super) surplus: Surplus,
     /// The numbers of players in its responses.

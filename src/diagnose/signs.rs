@@ -331,11 +331,32 @@ impl Diagnosis {
                 server.too_large = Some(error.message);
                 server.fact_mut(Item::Whole).bad(cause, error.frame, text);
             }
-            // A missing client is not the server's fault, and gets no challenge.
             Some(ServerPacket { what: ServerPacketKind::Response { .. }, .. }) => {
                 self.challenge_refused(error.ends);
+                self.response_refused(error, cause);
             }
-            _ => self.probe_refused(error, cause, &text),
+            // A packet of a response that has several.
+            _ if self.is_response(error.ends) => self.response_refused(error, cause),
+            _ => {
+                self.probe_refused(error, cause, &text);
+                self.masters_challenge_refused(error, cause, text);
+            }
+        }
+    }
+
+    /// A challenge of a master does not reach the server that joined it.
+    fn masters_challenge_refused(
+        &mut self,
+        error: &IcmpEvent,
+        cause: &'static Cause,
+        text: String,
+    ) {
+        let [master, joined] = error.ends;
+        let server = self.resolve(joined).and_then(|server| self.servers.get_mut(&server));
+        let registration = server.and_then(|server| server.with(master.ip()));
+        if let Some(registration) = registration.filter(|_| cause.no.contains(&Item::Echo)) {
+            let why = Failure::new(cause, error.frame, text);
+            registration.fails_at(master.port(), Item::Echo, why);
         }
     }
 

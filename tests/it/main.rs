@@ -30,6 +30,7 @@ mod diagnose_answers;
 mod diagnose_believed;
 mod diagnose_challenges;
 mod diagnose_heartbeats;
+mod diagnose_icmp;
 mod diagnose_lists;
 mod diagnose_losses;
 mod diagnose_master_ports;

@@ -98,6 +98,20 @@ cause! {
 }
 
 cause! {
+    /// ICMP errors say that its responses do not reach their clients.
+    pub RESPONSES_REFUSED "responses_refused" {
+        no: [Answered],
+        unknown: [Verified, Answered, ReturnsChallenge, GetsAnswers],
+        kind: Icmp,
+        says: "responses are dropped on the way to the clients: {from} says: {meaning}",
+        details: "{refused} of {responses} dropped on the way: {from} says: {meaning}",
+        advice: "The server responds, and its clients get nothing: look at the routes and the rules for outgoing packets of \
+                 the host that sends the errors.",
+        lacks: "What sends the errors may be near the client or near the server: look there first, at its routes and rules.",
+    }
+}
+
+cause! {
     /// It answers one request many times.
     pub ANSWERS_REPEATED "answers_repeated" {
         yes: [Answered],

@@ -50,6 +50,7 @@ pub const ALL: &[&Cause] = &[
     &answers::SILENT_PERIOD,
     &answers::RATE_LIMITED,
     &answers::ONE_CLIENT_UNANSWERED,
+    &answers::RESPONSES_REFUSED,
     &answers::ANSWERS_REPEATED,
     &answers::APPENDED_CHALLENGE_IGNORED,
     &answers::CHALLENGE_FILTERED,
@@ -326,7 +327,7 @@ cause! {
 cause! {
     /// An ICMP error: the port is closed.
     pub ICMP_PORT "icmp_port_unreachable" {
-        no: [Answered, Challenged, Reached, Accepted, ListWhole, ProbeBack],
+        no: [Answered, Challenged, Echo, Reached, Accepted, ListWhole, ProbeBack],
         unknown: [GetsAnswers],
         kind: Icmp,
         says: "nothing listens on the port that is asked",
@@ -337,7 +338,7 @@ cause! {
 cause! {
     /// An ICMP error: the host cannot be reached.
     pub ICMP_HOST "icmp_host_unreachable" {
-        no: [Answered, Challenged, Reached, Accepted, ListWhole],
+        no: [Answered, Challenged, Echo, Reached, Accepted, ListWhole],
         unknown: [GetsAnswers],
         kind: Icmp,
         says: "there is no route to the host",
@@ -348,7 +349,7 @@ cause! {
 cause! {
     /// An ICMP error: a firewall rejects the packet.
     pub ICMP_PROHIBITED "icmp_admin_prohibited" {
-        no: [Answered, Challenged, Reached, Accepted, ListWhole],
+        no: [Answered, Challenged, Echo, Reached, Accepted, ListWhole],
         unknown: [GetsAnswers],
         kind: Icmp,
         says: "a firewall refuses the requests",
