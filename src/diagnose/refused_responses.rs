@@ -147,8 +147,11 @@ impl Client {
 }
 
 impl Server {
-    /// Who refuses its responses to its clients.
+    /// Who refuses its responses to its clients. Those to forged addresses of an attack are refused anywhere.
     fn refused_to_all(&self) -> Option<Failure> {
+        if self.fact(Item::NotAttacked).run > 0 {
+            return None;
+        }
         let first = self.refused.for_several()?;
         self.refused.failure(self.fact(Item::FromAsked).good, first)
     }
