@@ -482,7 +482,8 @@ impl Client {
             gets_answers.fails_by(vec![why]);
         } else if let Some((span, missing)) = pattern.is_left_out(own) {
             let mut why = client_unanswered(own, Some(server), share, 0);
-            why.text += &format!("; none of {} {}", grouped(missing), in_words(span));
+            why.text +=
+                &format!("; none of {} {}", grouped(missing), in_words(span, pattern.has_dates()));
             gets_answers.fails_by(vec![why]);
             self.silence = Some(span);
         }

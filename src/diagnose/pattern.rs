@@ -3,8 +3,8 @@
 mod ages;
 mod apart;
 mod divided;
-mod list_requests;
 mod lengths;
+mod list_requests;
 mod of_one;
 mod paces;
 mod periods;
@@ -22,8 +22,8 @@ use dissectors::kit::{Map, Time, causes};
 
 use self::ages::Ages;
 use self::divided::{Candidate, Divided};
-pub(super) use self::list_requests::{CommonOfLists, ListRequests};
 use self::lengths::Lengths;
+pub(super) use self::list_requests::{CommonOfLists, ListRequests};
 use self::paces::Paces;
 use self::periods::Periods;
 pub(super) use self::periods::in_words;

@@ -104,7 +104,7 @@ impl Diagnosis {
     }
 
     /// Clients to which responses are sent that do not get them.
-    pub(super) fn without_responses(&self, clients: &mut Map<IpAddr, Client>) {
+    pub(super) fn without_responses(&self, clients: &mut Map<IpAddr, Box<Client>>) {
         let servers = self.servers.iter().filter(|(_, server)| !server.refused.pairs.is_empty());
         let mut servers = Vec::from_iter(servers);
         servers.sort_unstable_by_key(|(address, _)| **address);

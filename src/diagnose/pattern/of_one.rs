@@ -25,7 +25,7 @@ impl Pattern {
         let missing = |(client, of): &(&IpAddr, &OfClient)| (of.share.counts.missing(), **client);
         let (client, of) = self.clients.iter().max_by_key(missing)?;
         self.silence_of(of)?;
-        let within = Within::a_time(&of.share)?;
+        let within = Within::a_time(&of.share, self.periods.has_dates)?;
         let (suspects, all) = (of.share.counts, self.all);
         let (asked, answered) = (all.asked - suspects.asked, all.answered - suspects.answered);
         let divided = Divided { suspects, others: ExchangeCounts { asked, answered } };
