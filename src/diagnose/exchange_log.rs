@@ -425,13 +425,13 @@ impl ExchangeLog {
         let mut ended = Vec::new();
         let mut end = |open: &mut Open| {
             let open = open.extract_if(|_, (exchange, latest)| may_end(exchange, *latest));
-            ended.extend(open.map(|(_, (exchange, _))| exchange));
+            open.for_each(|(_, (exchange, _))| ended.push(exchange));
         };
         end(&mut self.old);
         if and_young {
             end(&mut self.young);
         }
-        ended.sort_unstable_by_key(|exchange: &Box<Exchange>| exchange.request.frame);
+        ended.sort_unstable_by_key(|exchange| exchange.request.frame);
         self.ended.append(&mut ended);
     }
 
