@@ -166,7 +166,7 @@ fn a_host_that_joins_from_one_port_after_another_is_one_server() {
     let asked = "20.0 c > s:27015  FFFFFFFF 55 FFFFFFFF\n20.1 s:27015 > c  FFFFFFFF 44 00\n";
     let script = format!("{asked}{one}{}end 910", join(900, 61_021));
     let (_, report) = diagnosed(&script, &Setting::udp(27015), &[]);
-    let [server] = &servers(&report)[..] else { panic!("one server: {report:#}") };
+    let [server] = servers(&report) else { panic!("one server: {report:#}") };
     assert_eq!(server["server"], "10.0.0.2:27015");
     let roles =
         Vec::from_iter(server["addresses"].as_array().unwrap().iter().map(|it| &it["role"]));

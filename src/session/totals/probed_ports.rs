@@ -1,5 +1,6 @@
 //! Ports that clients probe: they ask several ports of a host, one after the other, to find the one that answers.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{Map, RecentMap, Time};
@@ -98,7 +99,7 @@ impl ProbedPorts {
 
     /// Adds the counts of other pairs of hosts.
     pub(in crate::session) fn add(&mut self, other: ProbedPorts) {
-        for (port, times) in other.near {
+        for (port, times) in BTreeMap::from_iter(other.near) {
             *self.near.entry(port).or_default() += times;
         }
     }
