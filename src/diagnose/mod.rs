@@ -53,7 +53,9 @@ mod responding;
 mod server;
 mod signs;
 mod sizes;
+mod undelivered_responses;
 mod unproven;
+mod usual_hops;
 mod verdict;
 mod wanted;
 

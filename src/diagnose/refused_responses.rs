@@ -1,17 +1,13 @@
 //! ICMP errors about the responses of a server: something on the way drops them, and clients get nothing.
 
 use std::fmt::Display;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use dissectors::kit::{Cause, Item, Map, causes};
+use dissectors::kit::causes;
 
-use super::Diagnosis;
-use super::client::Client;
-use super::fact::{Failure, NO_ACCIDENT, are_over, is_too_much};
+use super::fact::{Failure, are_over, is_too_much};
 use super::find_or_add::find_or_add;
-use super::pattern::client_unanswered;
-use super::server::Server;
-use crate::session::{ExchangeCounts, IcmpEvent};
+use crate::session::IcmpEvent;
 use crate::text::{counted, grouped};
 
 /// Maximum number of pairs of a host that refuses responses, and a client.
@@ -20,7 +16,7 @@ const PAIRS: usize = 64;
 /// The responses of a server that were refused on their way.
 #[derive(Debug, Default)]
 pub(super) struct RefusedResponses {
-    pairs: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
     /// The packet of the latest one.
     latest: u64,
     /// How many responses it had sent by then.
@@ -29,18 +25,18 @@ pub(super) struct RefusedResponses {
 
 /// Responses to one client that one host refuses.
 #[derive(Debug)]
-struct Pair {
-    by: IpAddr,
-    client: IpAddr,
-    times: u64,
+pub(super) struct Pair {
+    pub(super) by: IpAddr,
+    pub(super) client: IpAddr,
+    pub(super) times: u64,
     /// The first error: its packet, and what it means.
-    frame: u64,
-    meaning: &'static str,
+    pub(super) frame: u64,
+    pub(super) meaning: &'static str,
 }
 
 impl RefusedResponses {
     /// An ICMP error quotes a response. `sent`: how many there are so far.
-    fn add(&mut self, error: &IcmpEvent, sent: u64) {
+    pub(super) fn add(&mut self, error: &IcmpEvent, sent: u64) {
         // Of a large response, each packet may draw an error.
         if error.message > 0 && error.message == self.latest {
             return;
@@ -60,12 +56,12 @@ impl RefusedResponses {
 
     /// The host that refuses the responses to several clients, and the first error: it is on the server's side. Of one
     /// client, it may be on either.
-    fn for_several(&self) -> Option<&Pair> {
+    pub(super) fn for_several(&self) -> Option<&Pair> {
         self.pairs.iter().find(|pair| self.by(pair.by).nth(1).is_some())
     }
 
     /// Whether one host refuses too many of so many responses, and still does. `first`: its first error.
-    fn failure(&self, all: u64, first: &Pair) -> Option<Failure> {
+    pub(super) fn failure(&self, all: u64, first: &Pair) -> Option<Failure> {
         let refused = self.by(first.by).map(|pair| pair.times).sum::<u64>().min(all);
         let is_over = are_over(refused, all, all.saturating_sub(self.sent));
         (is_too_much(refused, all) && !is_over).then(|| first.failure(refused, all))
@@ -73,7 +69,7 @@ impl RefusedResponses {
 }
 
 impl Pair {
-    fn failure(&self, refused: u64, all: u64) -> Failure {
+    pub(super) fn failure(&self, refused: u64, all: u64) -> Failure {
         let responses = counted(all, "response");
         let values: [(_, &dyn Display); 4] = [
             ("refused", &grouped(refused)),
@@ -82,103 +78,5 @@ impl Pair {
             ("meaning", &self.meaning),
         ];
         Failure::with(&causes::answers::RESPONSES_REFUSED, self.frame, &values)
-    }
-}
-
-impl Diagnosis {
-    /// Whether what is sent between these ends is a response: a client has asked.
-    pub(super) fn is_response(&self, [from, to]: [SocketAddr; 2]) -> bool {
-        self.servers.get(&from).is_some_and(|server| server.clients.contains(&to.ip()))
-    }
-
-    /// An ICMP error quotes a response. That a client has gone, or closed its port, is no fault of anybody.
-    pub(super) fn response_refused(&mut self, error: &IcmpEvent, cause: &'static Cause) {
-        let is_clients_port = error.from == error.ends[1].ip() && cause == &causes::ICMP_PORT;
-        if is_clients_port {
-            return;
-        }
-        if let Some(server) = self.servers.get_mut(&error.ends[0]) {
-            let sent = server.fact(Item::FromAsked).good;
-            server.refused.add(error, sent);
-        }
-    }
-
-    /// Clients to which responses are sent that do not get them.
-    pub(super) fn without_responses(&self, clients: &mut Map<IpAddr, Box<Client>>) {
-        let servers = self.servers.iter().filter(|(_, server)| !server.refused.pairs.is_empty());
-        let mut servers = Vec::from_iter(servers);
-        servers.sort_unstable_by_key(|(address, _)| **address);
-        for (address, server) in servers {
-            let is_general = server.refused_to_all().is_some();
-            for pair in &server.refused.pairs {
-                if let Some(client) = clients.get_mut(&pair.client) {
-                    client.gets_none(*address, pair, is_general || server.clients.len() < 2);
-                }
-            }
-        }
-    }
-}
-
-impl Client {
-    /// Responses of a server to it are refused. `is_general`: those to others are, too.
-    fn gets_none(&mut self, server: SocketAddr, pair: &Pair, is_general: bool) {
-        let why = pair.failure(pair.times, pair.times);
-        let challenge = self.items.fact(Item::ReturnsChallenge);
-        let is_astray = challenge
-            .open
-            .as_ref()
-            .is_some_and(|open| open.cause == &causes::clients::CHALLENGE_ASTRAY);
-        if is_astray {
-            challenge.open_by(why.clone());
-        }
-        let answered = self.items.fact(Item::GetsAnswers);
-        if pair.times < NO_ACCIDENT || !is_too_much(pair.times, pair.times.max(answered.good)) {
-            return;
-        }
-        if is_general {
-            answered.doubt(vec![pair.frame], why);
-            return;
-        }
-        let share = ExchangeCounts { asked: pair.times, answered: 0 };
-        let mut unanswered = client_unanswered(pair.client, Some(server), share, pair.frame);
-        unanswered.text += &format!("; {} says: {}", pair.by, pair.meaning);
-        answered.fails_by(vec![unanswered]);
-    }
-}
-
-impl Server {
-    /// Who refuses its responses to its clients. Those to forged addresses of an attack are refused anywhere.
-    fn refused_to_all(&self) -> Option<Failure> {
-        if self.fact(Item::NotAttacked).run > 0 {
-            return None;
-        }
-        let first = self.refused.for_several()?;
-        self.refused.failure(self.fact(Item::FromAsked).good, first)
-    }
-
-    /// Whether its clients get what it sends them, as ICMP errors say. Returns whether that is known.
-    pub(super) fn reaches_nobody(&mut self) -> bool {
-        if let Some(why) = self.refused_to_all() {
-            for item in [Item::Verified, Item::Answered] {
-                let fact = self.fact_mut(item);
-                match item {
-                    Item::Answered => fact.fails_by(vec![why.clone()]),
-                    _ if fact.good == 0 => fact.open_by(why.clone()),
-                    _ => {}
-                }
-            }
-            return true;
-        }
-        // Of its only client, the error may be that one's matter.
-        let all = self.fact(Item::FromAsked).good;
-        let only = self.refused.pairs.iter().find(|pair| pair.by != pair.client);
-        let only = only.filter(|_| self.clients.len() == 1);
-        let Some(why) = only.and_then(|pair| self.refused.failure(all, pair)) else { return false };
-        self.fact_mut(Item::Answered).doubt(vec![why.frame], why.clone());
-        let verified = self.fact_mut(Item::Verified);
-        if verified.good == 0 {
-            verified.open_by(why);
-        }
-        true
     }
 }

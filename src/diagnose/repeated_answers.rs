@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{RecentMap, Time};
 
-use super::server::UsualHops;
+use super::usual_hops::UsualHops;
 use crate::session::MessageEvent;
 use crate::summary::described;
 

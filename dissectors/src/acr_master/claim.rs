@@ -81,7 +81,7 @@ pub(super) fn registered_ports(request: &[u8]) -> Option<[u16; 2]> {
 /// Whether a request by itself shows that it is the game's.
 fn is_ours(request: &[u8], target: &[u8]) -> bool {
     let is_likely = |it: ApiPath| it.is_likely(split(target).1.unwrap_or_default());
-    names_game(request) || ApiPath::of(target).is_some_and(is_likely)
+    request::names_game(request) || ApiPath::of(target).is_some_and(is_likely)
 }
 
 /// The requests in these bytes and their targets. The last request may be incomplete.
@@ -109,13 +109,6 @@ fn target(bytes: &[u8]) -> Option<&[u8]> {
 fn is_path(target: &[u8]) -> bool {
     let mut path = split(target).0.iter();
     target.starts_with(b"http://") || path.len() > 0 && path.all(|&byte| byte != b':')
-}
-
-/// Whether the request names the game's own programs.
-pub(super) fn names_game(request: &[u8]) -> bool {
-    let is_games =
-        |agent: &[u8]| agent.get(..4).is_some_and(|agent| agent.eq_ignore_ascii_case(b"ACR-"));
-    http::values(request, "user-agent").any(is_games)
 }
 
 /// What the response to the first request shows. `No`: it is an ordinary site.

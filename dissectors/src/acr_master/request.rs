@@ -2,7 +2,6 @@
 
 use crate::kit::{Field, Reader, Sink, Span, TextPlace, decode};
 
-use super::claim;
 use super::digest::{DIGEST, NONCE};
 use super::fields::*;
 use super::params::{self, ApiPath, ParamValue, QueryParameter, decimal, decoded, hex, pieces};
@@ -59,6 +58,13 @@ impl Request {
     }
 }
 
+/// Whether the request names the game's own programs.
+pub(super) fn names_game(request: &[u8]) -> bool {
+    let is_games =
+        |agent: &[u8]| agent.get(..4).is_some_and(|agent| agent.eq_ignore_ascii_case(b"ACR-"));
+    values(request, "user-agent").any(is_games)
+}
+
 /// Decodes and checks a request.
 pub(super) fn request<S: Sink>(bytes: &[u8], sink: &mut S) -> Request {
     let mut asked = Request { port: DEFAULT_PORT, sound: true, ..Request::default() };
@@ -73,8 +79,7 @@ pub(super) fn request<S: Sink>(bytes: &[u8], sink: &mut S) -> Request {
         asked.bodiless = method == b"HEAD";
         asked.endpoint = ApiPath::of(text(target_at));
         rules::method_get(method, method_at, r.sink);
-        if asked.endpoint.is_some() || claim::names_game(bytes) || !params::is_page(text(target_at))
-        {
+        if asked.endpoint.is_some() || names_game(bytes) || !params::is_page(text(target_at)) {
             rules::endpoint_known(asked.endpoint.is_some(), text(target_at), target_at, r.sink);
         }
         asked.sound = method == b"GET" && asked.endpoint.is_some();

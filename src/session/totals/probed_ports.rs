@@ -94,7 +94,7 @@ impl ProbedPorts {
     /// Whether most of the requests to a port, of which there are so many, were near requests to other ports.
     pub fn is_probed(&self, port: SocketAddr, requests: u64) -> bool {
         let near = self.near.get(&port).copied().unwrap_or_default();
-        near > 0 && near.saturating_mul(2) >= requests
+        near.saturating_mul(2) > requests
     }
 
     /// Adds the counts of other pairs of hosts.
@@ -141,7 +141,7 @@ mod tests {
         let port = "10.0.0.2:27016".parse().unwrap();
         let mut ports = ProbedPorts::default();
         ports.count(port, 10);
-        assert!(ports.is_probed(port, 20) && !ports.is_probed(port, 21));
+        assert!(ports.is_probed(port, 19) && !ports.is_probed(port, 20));
         assert!(!ProbedPorts::default().is_probed(port, 0));
     }
 }
