@@ -244,11 +244,7 @@ pub fn second_of_day(nanoseconds: i64) -> String {
 
 /// The same, with its day if a capture has several.
 pub fn moment(time: Time, has_date: bool) -> String {
-    let second = second_of_day(time.0);
-    match time.date() {
-        (year, month, day) if has_date => format!("{year:04}-{month:02}-{day:02} {second}"),
-        _ => second,
-    }
+    if has_date { time.utc_second() } else { second_of_day(time.0) }
 }
 
 /// A duration, in two units from minutes on.

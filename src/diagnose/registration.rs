@@ -170,11 +170,8 @@ impl Registration {
 
     /// Whether a join may still wait for its challenge, and no port of the master has challenged the server.
     pub(super) fn awaits_challenge(&self, now: Time, timeout: i64) -> bool {
-        let (is_new, is_known) = (
-            self.joins.is_some_and(|(_, last, _)| now.since(last) < timeout),
-            self.ports.iter().any(|port| port.challenges),
-        );
-        is_new && !is_known
+        let is_new = self.joins.is_some_and(|(_, last, _)| now.since(last) < timeout);
+        is_new && !self.ports.iter().any(|port| port.challenges)
     }
 
     /// How often it joined or sent a heartbeat.

@@ -1,9 +1,8 @@
 //! Servers that answer one request many times.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 
-use dissectors::kit::{RecentMap, Time};
+use dissectors::kit::{RecentMap, Time, keyed_hash};
 
 use super::usual_hops::UsualHops;
 use crate::session::MessageEvent;
@@ -32,20 +31,18 @@ struct Answers {
 /// What an answer says, and from how far away it comes.
 #[derive(Clone, Copy)]
 struct Said {
-    /// A sum of its bytes.
-    sum: u64,
+    /// A hash of its bytes, by [`keyed_hash`].
+    hash: u64,
     players: Option<u64>,
     hops: u8,
 }
 
 impl Said {
     fn by(event: &MessageEvent<'_>) -> Said {
-        let mut hasher = DefaultHasher::new();
-        event.payload().bytes.hash(&mut hasher);
         let players = event.message().describes;
         let players = players.and_then(|it| described::first(event, it.players));
         Said {
-            sum: hasher.finish(),
+            hash: keyed_hash(event.payload().bytes),
             players: players.and_then(described::number),
             hops: event.context().hop_limit,
         }
@@ -55,7 +52,7 @@ impl Said {
     /// along two paths.
     fn is_of_another(&self, other: &Said) -> bool {
         let are_others = self.players.zip(other.players).is_some_and(|(one, other)| one != other);
-        are_others || self.sum != other.sum && self.hops != other.hops
+        are_others || self.hash != other.hash && self.hops != other.hops
     }
 }
 

@@ -14,14 +14,16 @@ enum Times {
 impl Pattern {
     /// The property that tells the unanswered exchanges best from the others; of those that do so as well, the first.
     pub(super) fn apart(&self) -> Option<PatternFailure> {
-        let all = [self.of_whom_and_what(), self.limited(), self.silent(Times::Several)];
-        let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
-        best.or_else(|| self.now_and_then()).map(|candidate| candidate.failure)
+        self.best([self.of_whom_and_what(), self.limited(), self.silent(Times::Several)])
     }
 
     /// The same, without their rate.
     pub(super) fn apart_but_for_rate(&self) -> Option<PatternFailure> {
-        let all = [self.of_whom_and_what(), self.silent(Times::Several)];
+        self.best([self.of_whom_and_what(), self.silent(Times::Several)])
+    }
+
+    /// The best of these; if there is none, what is unanswered now and then.
+    fn best(&self, all: impl IntoIterator<Item = Option<Candidate>>) -> Option<PatternFailure> {
         let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
         best.or_else(|| self.now_and_then()).map(|candidate| candidate.failure)
     }

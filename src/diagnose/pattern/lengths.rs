@@ -10,9 +10,12 @@ use crate::text::grouped;
 /// Maximum number of lengths of requests.
 const LENGTHS: usize = 32;
 
-/// Exchanges by the length of a request in bytes.
+/// A length in bytes, and the exchanges whose requests have it.
+type OfLength = (usize, ExchangeCounts);
+
+/// Exchanges by the length of a request.
 #[derive(Debug, Default)]
-struct ByLength(Vec<(usize, ExchangeCounts)>);
+struct ByLength(Vec<OfLength>);
 
 impl ByLength {
     fn add(&mut self, length: usize, is_answered: bool) {
@@ -22,7 +25,7 @@ impl ByLength {
         }
     }
 
-    fn sorted(&self) -> Vec<(usize, ExchangeCounts)> {
+    fn sorted(&self) -> Vec<OfLength> {
         let mut lengths = self.0.clone();
         lengths.sort_unstable_by_key(|(length, _)| *length);
         lengths
@@ -48,10 +51,8 @@ impl Pattern {
     /// Long requests are unanswered.
     pub(super) fn of_long_ones(&self) -> Option<Candidate> {
         let lengths = self.lengths.latest.sorted();
-        let (at, divided) = Divided::best(1..lengths.len(), |at| {
-            let (short, long) = lengths.split_at(*at);
-            Divided::of(shares(long), shares(short), self.all.missing())
-        })?;
+        let divide = |short: &[_], long: &[_]| self.of_lengths(long, short);
+        let (at, divided) = best_cut(&lengths, divide)?;
         let length = grouped(lengths.get(at)?.0 as u64);
         Some(self.of_these(&format!("{length} bytes or more"), &divided, "", ("length", length)))
     }
@@ -59,17 +60,27 @@ impl Pattern {
     /// Short requests are unanswered.
     pub(super) fn of_short_ones(&self) -> Option<Candidate> {
         let lengths = self.lengths.first.sorted();
-        let (at, divided) = Divided::best(1..lengths.len(), |at| {
-            let (short, long) = lengths.split_at(*at);
-            Divided::of(shares(short), shares(long), self.all.missing())
-        })?;
+        let (at, divided) = best_cut(&lengths, |short, long| self.of_lengths(short, long))?;
         let (place, by, words) =
             if at == 1 { (0, "length", "") } else { (at, "shorter_than", "less than ") };
         let length = grouped(lengths.get(place)?.0 as u64);
         Some(self.of_these(&format!("{words}{length} bytes"), &divided, "", (by, length)))
     }
+
+    /// The requests of some lengths, and those of others.
+    fn of_lengths(&self, suspects: &[OfLength], others: &[OfLength]) -> Option<Divided> {
+        let [suspects, others] = [suspects, others].map(|of| of.iter().map(|(_, share)| *share));
+        Divided::of(suspects, others, self.all.missing())
+    }
 }
 
-fn shares(lengths: &[(usize, ExchangeCounts)]) -> impl Iterator<Item = ExchangeCounts> + '_ {
-    lengths.iter().map(|(_, share)| *share)
+/// The place of the first long one of these lengths, and what divides the short ones from the long ones best.
+fn best_cut(
+    lengths: &[OfLength],
+    divide: impl Fn(&[OfLength], &[OfLength]) -> Option<Divided>,
+) -> Option<(usize, Divided)> {
+    Divided::best(1..lengths.len(), |at| {
+        let (short, long) = lengths.split_at(*at);
+        divide(short, long)
+    })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Map, RecentMap, Time};
+use dissectors::kit::{Host, Map, RecentMap, Time};
 use serde::{Deserialize, Serialize};
 
 /// Nanoseconds within which a client that looks for a server asks one port of a host after the other.
@@ -18,7 +18,7 @@ const PAIRS: usize = 1 << 10;
 pub struct ProbedPorts {
     /// What a client asked a host last. Packets of two hosts are all in one share of a capture.
     #[serde(skip)]
-    latest: RecentMap<[IpAddr; 2], LatestRequests>,
+    latest: RecentMap<[Host; 2], LatestRequests>,
     near: Map<SocketAddr, u64>,
 }
 
@@ -63,7 +63,7 @@ impl ProbedPorts {
     /// A client sends a request.
     #[inline]
     pub(in crate::session) fn asks(&mut self, client: IpAddr, server: SocketAddr, time: Time) {
-        let (pair, port) = ([client, server.ip()], server.port());
+        let (pair, port) = ([client, server.ip()].map(Host), server.port());
         let first = || LatestRequests { port, ..LatestRequests::default() };
         let latest = self.latest.get_or_insert_with(pair, first, PAIRS);
         let mut before = (latest.port, 0);
