@@ -15,6 +15,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).parent
 
+# What the page can show before there is a capture, and reads to warm up.
+SAMPLE = HERE.parent / "samples/diagnose-path-faults.pcap"
+
 
 def sources(kind: str, policy: str) -> str:
     return re.search(rf"{kind}-src ([^;]*)", policy).group(1)
@@ -27,8 +30,7 @@ def hashed(text: str) -> str:
 def policy_of_report(program: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.html")
-        sample = HERE.parent / "samples/a2s-info-players-rules.pcap"
-        subprocess.run([program, "report", "--no-config", "-o", report, sample], check=True, capture_output=True)
+        subprocess.run([program, "report", "--no-config", "-o", report, SAMPLE], check=True, capture_output=True)
         return re.search(r'Content-Security-Policy" content="([^"]*)"', report.read_text()).group(1)
 
 
@@ -47,10 +49,12 @@ def main(wasm: str, program: str, page: str) -> None:
         "form-action 'none'",
     ])
     packed = gzip.compress(pathlib.Path(wasm).read_bytes(), 9, mtime=0)
+    sample = gzip.compress(SAMPLE.read_bytes(), 9, mtime=0)
     parts = {
         "POLICY": policy,
         "STYLE": texts["page.css"],
         "PROGRAM": base64.b64encode(packed).decode(),
+        "SAMPLE": base64.b64encode(sample).decode(),
         "WORKER": texts["worker.js"],
         "SCRIPT": texts["page.js"],
     }

@@ -29,23 +29,43 @@ const VIEWS = [
 ];
 
 const $ = (id) => document.getElementById(id);
-const state = { files: [], view: VIEWS[0], program: null, worker: null, waiting: new Map(), kept: new Map(), next: 0, shown: null, job: 0, turn: 0 };
+const state = { files: [], view: VIEWS[0], program: null, worker: null, waiting: new Map(), kept: new Map(), warming: null, next: 0, shown: null, job: 0, turn: 0 };
 
-// The program, compiled once: it is in this page as gzip in base64.
-async function compiled() {
-  const text = atob($("program").textContent.trim());
-  $("program").remove();
+// The bytes that an element holds in base64.
+function held(id) {
+  const text = atob($(id).textContent.trim());
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
-  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  $(id).remove();
+  return bytes;
+}
+
+// The program, compiled once: it is in this page as gzip.
+async function compiled() {
+  const unpacked = new Blob([held("program")]).stream().pipeThrough(new DecompressionStream("gzip"));
   return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
+}
+
+const script = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
+const sample = new File([held("sample")], "sample.pcap.gz");
+
+// Has a worker of its own read the sample: browsers compile for speed what has run for a while.
+function warm(program) {
+  const worker = state.warming = new Worker(script);
+  worker.onmessage = ({ data }) => { if (data.kind === "failed" || data.id === 2) cool(); };
+  worker.postMessage({ id: 0, kind: "start", program });
+  worker.postMessage({ id: 1, kind: "open", files: named([sample]) });
+  worker.postMessage({ id: 2, kind: "warm", args: [...VIEWS[0].args, "--", sample.name], output: OUTPUT });
+}
+
+function cool() {
+  state.warming?.terminate();
+  state.warming = null;
 }
 
 // While the captures are chosen. What it fails with is said when it is needed.
 state.program = compiled();
-state.program.catch(() => {});
-
-const script = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
+state.program.then((program) => { if (state.files.length === 0) warm(program); }, () => {});
 
 function ended(why) {
   state.worker?.terminate();
@@ -234,6 +254,7 @@ function save({ file, type }, bytes) {
 function open(files) {
   if (files.length === 0) return;
   const bytes = files.reduce((sum, file) => sum + file.size, 0);
+  cool();
   ended("");
   state.files = [];
   state.kept = new Map();
@@ -256,6 +277,7 @@ for (const view of VIEWS) {
   button.addEventListener("click", () => { state.view = view; update(); });
   $("views").append(button);
 }
+$("example").addEventListener("click", () => open([sample]));
 $("files").addEventListener("change", () => open([...$("files").files]));
 $("format").addEventListener("change", update);
 $("table").addEventListener("change", update);

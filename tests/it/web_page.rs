@@ -164,6 +164,21 @@ fn the_report_is_the_one_that_the_program_writes() {
 }
 
 #[test]
+fn who_has_no_capture_is_shown_a_sample() {
+    let project = Project::new("web-page-example");
+    let Some((browser, page)) = opened(&project) else { return };
+    after(&browser, || browser.click("#example"));
+    show(&browser, "Diagnose");
+    let name = "diagnose-path-faults.pcap";
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
+    let written = program(&folder, &["diagnose", "--no-config", name]);
+    assert!(written.contains("27015"), "{written}");
+    let shown = browser.text("#output").replace("sample.pcap.gz", name);
+    assert_eq!(shown.trim(), written.trim());
+    is_alone(&browser, &page);
+}
+
+#[test]
 fn several_captures_are_merged_and_messages_are_filtered() {
     let project = Project::new("web-page-merged");
     let Some((browser, _)) = opened(&project) else { return };
