@@ -92,6 +92,7 @@ use lists::Lists;
 use master::Master;
 use nat::Translations;
 use other_answers::UnreadDatagram;
+use pattern::CommonSilences;
 use position::CommonHosts;
 use registration::is_of_registration;
 use repeated_answers::RepeatedAnswers;
@@ -169,6 +170,7 @@ pub struct Diagnosis {
     repeated: RepeatedAnswers,
     /// The exchanges that have not ended.
     log: ExchangeLog,
+    silences: CommonSilences,
     /// Hosts that ask servers, in boxes as servers are.
     clients: Map<IpAddr, Box<Client>>,
     /// Masters that clients ask for lists, by host.
@@ -281,6 +283,7 @@ impl Diagnosis {
             responded: Responded::default(),
             repeated: RepeatedAnswers::default(),
             log: ExchangeLog::default(),
+            silences: CommonSilences::default(),
             clients: Map::default(),
             masters: Map::default(),
             ask_several: Set::default(),

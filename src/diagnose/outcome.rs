@@ -48,6 +48,8 @@ impl Diagnosis {
         self.answering = self.answering_ports();
         self.taken = self.taken_addresses();
         self.ask_several = self.clients_of_several();
+        self.silences
+            .conclude(self.servers.iter().map(|(address, it)| (address.ip(), &it.pattern)));
         let shown = self.servers_to_show().into_iter();
         let mut servers: Vec<_> = shown.map(|address| self.diagnosed(address, read)).collect();
         servers.sort_by_cached_key(DiagnosedServer::outcome);

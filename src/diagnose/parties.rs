@@ -199,6 +199,9 @@ impl Diagnosis {
     /// Counts the exchanges that have ended.
     fn exchanges_ended(&mut self) {
         for exchange in self.log.take() {
+            if exchange.is_answered || !exchange.is_owed_nothing() {
+                self.silences.add(exchange.request.time, exchange.is_answered);
+            }
             let client = self.clients.get_mut(&exchange.request.client.ip());
             let may_return = client.is_some_and(|client| client.exchange(&exchange));
             if let Some(server) = self.servers.get_mut(&exchange.request.server) {

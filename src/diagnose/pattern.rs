@@ -2,6 +2,7 @@
 
 mod ages;
 mod apart;
+mod common_silence;
 mod divided;
 mod lengths;
 mod list_requests;
@@ -21,6 +22,7 @@ use dissectors::Id;
 use dissectors::kit::{Map, Time, causes};
 
 use self::ages::Ages;
+pub(super) use self::common_silence::CommonSilences;
 use self::divided::{Candidate, Divided};
 use self::lengths::Lengths;
 pub(super) use self::list_requests::{CommonOfLists, ListRequests};
@@ -528,10 +530,12 @@ pub(super) struct PatternFailure {
     pub(super) by: Option<(&'static str, String)>,
     /// From when to when.
     pub(super) span: Option<[Time; 2]>,
+    /// No other server answers in that time, either.
+    pub(super) is_of_all: bool,
 }
 
 impl PatternFailure {
     fn new(failure: Failure, by: Option<(&'static str, String)>) -> PatternFailure {
-        PatternFailure { failure, by, span: None }
+        PatternFailure { failure, by, span: None, is_of_all: false }
     }
 }

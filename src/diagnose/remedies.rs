@@ -15,6 +15,8 @@ const OF_KIND: &str = "Only these requests are concerned: look for what handles 
                        and filters that know some kinds only.";
 const OF_LENGTH: &str = "Only requests of this length are concerned: look for a filter that drops packets by their length or \
                          content, in front of the server.";
+const OF_ALL: &str = "No server answers anybody in that time: look at the network of those who ask, and of the recorder, before \
+                      the servers.";
 const OF_CROWD: &str = "Nearly all of these clients send one packet and return no challenge, as forged addresses do: a limit \
                         for all together keeps players out, too. Drop such packets in front of the server.";
 
@@ -23,6 +25,9 @@ pub(super) fn of_pattern(server: &Server, found: &PatternFailure) -> Option<&'st
     let cause = found.failure.cause;
     if cause == &causes::answers::RATE_LIMITED {
         return never_go_on(server).then_some(OF_CROWD);
+    }
+    if found.is_of_all {
+        return Some(OF_ALL);
     }
     let (by, _) = found.by.as_ref().filter(|_| cause == &causes::answers::SOMETIMES_UNANSWERED)?;
     match *by {

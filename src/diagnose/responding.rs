@@ -74,8 +74,18 @@ impl Diagnosis {
             Some(why) if answers && why.kind == CauseKind::Icmp => refused(server),
             Some(_) => {}
         }
+        self.silent_like_all(server);
         answers_repeatedly(server);
         self.names_other_port(address, server);
+    }
+
+    /// A server may be silent because nobody answers.
+    fn silent_like_all(&self, server: &mut Server) {
+        let silence = server.unanswered.as_mut();
+        if let Some(silence) = silence.filter(|silence| self.silences.explain(silence)) {
+            let failure = silence.is_of_all().clone();
+            server.fact_mut(Item::Answered).fails_by(vec![failure]);
+        }
     }
 
     /// Why nothing can answer at an address, or what answers there instead.

@@ -352,3 +352,33 @@ fn who_and_when_come_before_what() {
     let said = item(&report["servers"][0], "seen.answered");
     assert!(said["advice"].as_str().unwrap().contains("Only some clients"), "{said}");
 }
+
+/// Three servers, of three hosts, are silent in the same minute: not each of them fails then. Where one of them answers in
+/// between, each does.
+#[test]
+fn servers_that_are_silent_together_are_not_silent_for_reasons_of_their_own() {
+    let remark = "no server of another host answers";
+    let report = |answers_meanwhile: &str| {
+        of_times(40, 5, |nth, at| {
+            let is_silent = (15..27).contains(&nth);
+            let of = |server: &&str| {
+                let is_answered = !is_silent || *server == answers_meanwhile && nth == 20;
+                let script = info(&format!("{at}.0"), "c", is_answered);
+                script
+                    .replace(" s ", &format!(" {server} "))
+                    .replace("s >", &format!("{server} >"))
+                    .replace("> s", &format!("> {server}"))
+            };
+            ["s", "t", "u"].iter().map(of).collect()
+        })
+    };
+    let together = report("");
+    let servers = together["servers"].as_array().unwrap();
+    assert_eq!(servers.len(), 3, "{together:#}");
+    for server in servers {
+        assert_eq!(diagnosis::verdict_of(server, "seen.answered"), ["no", "silent_period"]);
+        let text = item(server, "seen.answered")["text"].to_string();
+        assert!(text.contains(remark), "{text}");
+    }
+    assert!(!report("t").to_string().contains(remark));
+}

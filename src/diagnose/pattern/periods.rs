@@ -101,6 +101,11 @@ impl Periods {
         Some(Candidate { failure, errors: all.missing() - count })
     }
 
+    /// From when to when nothing is answered.
+    pub(super) fn silent_spans(&self) -> impl Iterator<Item = [Time; 2]> + use<> {
+        self.silences().into_iter().map(|silence| silence.span)
+    }
+
     /// Nothing is answered for a while, once.
     pub(super) fn are_one(&self) -> bool {
         self.silences().len() == 1
