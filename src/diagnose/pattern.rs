@@ -322,10 +322,12 @@ impl Pattern {
             return period.map(|found| found.failure);
         }
         // What never is answered may be only some of what is not.
-        let is_all = never.as_ref().is_some_and(|it| 10 * it.errors <= self.all.missing());
-        let apart = (!is_all).then(|| self.apart()).flatten();
-        let found = apart.or_else(|| never.map(|found| found.failure));
-        Some(found.unwrap_or_else(|| self.sometimes(NONE, None)))
+        let is_all = |never: &Candidate| 10 * never.errors <= self.all.missing();
+        let found = match never {
+            Some(never) if is_all(&never) => Some(never),
+            never => [never, self.apart()].into_iter().flatten().min_by_key(|it| it.errors),
+        };
+        Some(found.map_or_else(|| self.sometimes(NONE, None), |found| found.failure))
     }
 
     /// Why it is at fault although it answers nearly all requests: it no longer answers some, or any.
@@ -352,9 +354,9 @@ impl Pattern {
     pub(super) fn refused(&self) -> Option<PatternFailure> {
         let Refusals { count, first } = self.refusals()?;
         let is_closed = self.periods.silent(&self.all, true, first.frame).is_some();
-        let of_clients = || self.of_silent_clients().map(|found| found.failure);
-        let of_some = (!is_closed).then(|| of_clients().or_else(|| self.apart_but_for_rate()));
-        if let Some(mut found) = of_some.flatten() {
+        let of_clients = || self.of_silent_clients().or_else(|| self.apart_but_for_rate());
+        let of_some = (!is_closed).then(of_clients);
+        if let Some(Candidate { failure: mut found, .. }) = of_some.flatten() {
             found.failure.text = format!("{}; {}", found.failure.text, first.text);
             return Some(found);
         }
@@ -437,21 +439,21 @@ impl Pattern {
             clients.partition(|(_, share)| is_silent(share));
         silent.sort_unstable_by_key(|(client, _)| *client);
         let share = sum(silent.iter().map(|(_, share)| *share));
-        if !is_nearly_all(share.missing(), self.all.missing()) {
+        let divided = Divided { suspects: share, others: sum(others.iter().map(|it| it.1)) };
+        if !divided.is_apart(self.all.missing()) {
             return None;
         }
         match &silent[..] {
             [] => None,
+            // Those that come while nobody is answered are not what makes the difference.
+            _ if self.periods.are_one() => None,
             [(client, share)] => {
                 let why = client_unanswered(*client, None, *share, self.frame());
                 let failure = PatternFailure::new(why, Some(("client", client.to_string())));
                 Some(Candidate { failure, errors: self.all.missing() - share.missing() })
             }
-            // Those that come while nobody is answered are not what makes the difference.
-            _ if self.periods.are_one() => None,
             clients => {
-                let others = others.iter().map(|(_, share)| *share);
-                let divided = Divided::of([share], others, self.all.missing())?;
+                let divided = divided.if_enough()?;
                 let names = first_names(clients.iter().map(|(client, _)| client));
                 let of_clients = self.of_these(&names, &divided, "", ("client", names.clone()));
                 // One limit says more than a long list of clients, of which each is always late: a client in the list is

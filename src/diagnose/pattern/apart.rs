@@ -1,7 +1,7 @@
 //! Which property tells the unanswered exchanges best from the answered ones.
 
+use super::Pattern;
 use super::divided::{Candidate, Divided};
-use super::{Pattern, PatternFailure};
 use crate::diagnose::fact::ENOUGH;
 
 /// How often nothing is answered for a while.
@@ -13,19 +13,19 @@ enum Times {
 
 impl Pattern {
     /// The property that tells the unanswered exchanges best from the others; of those that do so as well, the first.
-    pub(super) fn apart(&self) -> Option<PatternFailure> {
+    pub(super) fn apart(&self) -> Option<Candidate> {
         self.best([self.of_whom_and_what(), self.limited(), self.silent(Times::Several)])
     }
 
     /// The same, without their rate.
-    pub(super) fn apart_but_for_rate(&self) -> Option<PatternFailure> {
+    pub(super) fn apart_but_for_rate(&self) -> Option<Candidate> {
         self.best([self.of_whom_and_what(), self.silent(Times::Several)])
     }
 
     /// The best of these; if there is none, what is unanswered now and then.
-    fn best(&self, all: impl IntoIterator<Item = Option<Candidate>>) -> Option<PatternFailure> {
+    fn best(&self, all: impl IntoIterator<Item = Option<Candidate>>) -> Option<Candidate> {
         let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
-        best.or_else(|| self.now_and_then()).map(|candidate| candidate.failure)
+        best.or_else(|| self.now_and_then())
     }
 
     /// Nothing is answered for a while, once or several times. Once, that may look like a limit of a rate if it is never

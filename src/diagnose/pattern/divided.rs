@@ -20,9 +20,15 @@ impl Divided {
         missing: u64,
     ) -> Option<Divided> {
         let divided = Divided { suspects: sum(suspects), others: sum(others) };
-        let is_half = 2 * divided.suspects.missing() >= divided.suspects.asked;
-        let is_enough = divided.suspects.asked.min(divided.others.asked) >= ENOUGH / 2;
-        (is_half && is_enough && divided.is_apart(missing)).then_some(divided)
+        divided.if_enough().filter(|it| it.is_apart(missing))
+    }
+
+    /// The same, if of neither there are few, and of those that have the property at least half are unanswered.
+    pub(super) fn if_enough(self) -> Option<Divided> {
+        let Divided { suspects, others } = &self;
+        let is_half = 2 * suspects.missing() >= suspects.asked;
+        let is_enough = suspects.asked.min(others.asked) >= ENOUGH / 2;
+        (is_half && is_enough).then_some(self)
     }
 
     /// The same, if those that have the property are unanswered now and then only: at least one of five, and if the others
@@ -39,10 +45,14 @@ impl Divided {
         (is_often && is_enough && divided.is_apart(missing)).then_some(divided)
     }
 
-    /// Nearly all of the unanswered ones have the property.
+    /// Nearly all of the unanswered ones have the property; or most of them, and hardly any that has it is answered: of the
+    /// others, some are lost as everywhere.
     pub(super) fn is_apart(&self, missing: u64) -> bool {
-        is_nearly_all(self.suspects.missing(), missing)
-            && 20 * self.others.missing() <= self.others.asked
+        let Divided { suspects, others } = self;
+        let is_most = 2 * suspects.missing() > missing;
+        let is_certain = is_most && is_nearly_all(suspects.missing(), suspects.asked);
+        (is_nearly_all(suspects.missing(), missing) || is_certain)
+            && 20 * others.missing() <= others.asked
     }
 
     /// Nearly all of those that have the property are unanswered, of others nearly none, and of neither there are few.
