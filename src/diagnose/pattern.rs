@@ -277,8 +277,12 @@ impl Pattern {
     pub(super) fn is_over(&self) -> bool {
         let is_answered =
             |client: &OfClient| client.share.counts.missing() == 0 || client.share.end.count == 0;
+        self.are_others_answered_since() && self.clients.values().all(is_answered)
+    }
+
+    /// Whether some are unanswered, and all are answered since, whoever asks.
+    fn are_others_answered_since(&self) -> bool {
         are_over(self.all.missing(), self.all.asked, self.periods.answered_since())
-            && self.clients.values().all(is_answered)
     }
 
     /// The exchanges of one client.
@@ -327,7 +331,12 @@ impl Pattern {
             Some(never) if is_all(&never) => Some(never),
             never => [never, self.apart()].into_iter().flatten().min_by_key(|it| it.errors),
         };
-        Some(found.map_or_else(|| self.sometimes(NONE, None), |found| found.failure))
+        let found = found.map_or_else(|| self.sometimes(NONE, None), |found| found.failure);
+        // It starts within the capture.
+        let has_started = found.failure.cause == &causes::answers::SILENT_PERIOD
+            && self.periods.is_mended()
+            && self.are_others_answered_since();
+        (!has_started).then_some(found)
     }
 
     /// Why it is at fault although it answers nearly all requests: it no longer answers some, or any.
