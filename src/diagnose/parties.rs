@@ -11,6 +11,7 @@ use super::client::{self, Client};
 use super::exchange_log::{Exchange, Request, asks_for_data, exchange_key};
 use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
+use super::latest_queries::LatestQuery;
 use super::master::{Master, Surroundings};
 use super::server::{self, ChallengeLoops, Server};
 use super::verdict::{DiagnosedParty, ItemVerdict, Verdict};
@@ -124,26 +125,20 @@ impl Diagnosis {
 
     /// A server answers a request, at least in part. Returns the key of its exchange, if that is known.
     fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) -> Option<&'static str> {
-        let [mut server, client] = event.ends();
-        let request = match event.reply() {
-            Some(reply) => reply.request,
+        let [from, client] = event.ends();
+        let (request, server, is_late) = match event.reply() {
+            Some(reply) => (reply.request, from, false),
             None => {
-                let query = self.latest_query(server, client);
-                // Another port of the host may have been asked.
-                let host = Some(server.ip());
-                let query = query.or_else(|| {
-                    let other = self.asked.server(client, host, self.remembered)?;
-                    self.latest_query(other, client)
-                })?;
-                server = query.server;
-                if server != event.ends()[0] {
-                    let asked = self.servers.get_mut(&server).into_iter();
-                    let (client, item) = (client.ip(), Item::FromAsked);
-                    asked.for_each(|asked| asked.fails_beside(client, item, event.frame()));
-                }
-                query.frame
+                let query = self.query_of(event)?;
+                let waited = event.time().since(query.time);
+                (query.frame, query.server, waited > self.ledger_settings.answer_timeout)
             }
         };
+        if server != from
+            && let Some(asked) = self.servers.get_mut(&server)
+        {
+            asked.fails_beside(client.ip(), Item::FromAsked, event.frame());
+        }
         let sent = self.sent.get_mut(request, self.remembered)?.what;
         let ServerPacketKind::Request { message, protocol, kind, .. } = sent else { return None };
         // To a request for a challenge, that is the answer; and nobody can return one that is no number.
@@ -152,9 +147,33 @@ impl Diagnosis {
             && !event.checked().findings.iter().any(|it| is_error(&it));
         let challenge = event.field("challenge").filter(|_| is_step).and_then(described::signed);
         let key = exchange_key(protocol, kind);
-        let challenge = challenge.map(|challenge| (challenge, server != event.ends()[0]));
-        self.log.response([client, server], key, event.time(), challenge);
+        let challenge = challenge.map(|challenge| (challenge, server != from));
+        let has_waited = self.log.response([client, server], key, event.time(), challenge);
+        // Of one in time, a rule says so.
+        if has_waited
+            && is_late
+            && server != from
+            && let Some(asked) = self.servers.get_mut(&server)
+        {
+            asked.responds_from(server, from, event.frame());
+        }
         Some(key)
+    }
+
+    /// The query that a response answers, which does not say so: the client's latest one, maybe to another port of the host,
+    /// or so long ago to another host that no rule connects them.
+    fn query_of(&mut self, event: &MessageEvent<'_>) -> Option<LatestQuery> {
+        let ([from, client], most) = (event.ends(), self.remembered);
+        if let Some(query) = self.latest_query(from, client) {
+            return Some(query);
+        }
+        if let Some(other) = self.asked.server(client, Some(from.ip()), most) {
+            return self.latest_query(other, client);
+        }
+        let other = self.asked.server(client, None, most)?;
+        let timeout = self.ledger_settings.answer_timeout;
+        let query = self.latest_query(other, client);
+        query.filter(|query| event.time().since(query.time) > timeout)
     }
 
     /// Whether a client is kept, or would be.

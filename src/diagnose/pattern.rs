@@ -6,6 +6,7 @@ mod common_silence;
 mod divided;
 mod lengths;
 mod list_requests;
+mod networks;
 mod of_one;
 mod paces;
 mod periods;
@@ -222,7 +223,7 @@ impl Pattern {
         }
         let found = self.failure()?;
         let is_other = match &found.by {
-            Some((by, _)) => !matches!(*by, "client" | "all_but" | "kind"),
+            Some((by, _)) => !matches!(*by, "client" | "all_but" | "network" | "kind"),
             None => found.failure.cause != &causes::answers::SOMETIMES_UNANSWERED,
         };
         is_other.then_some(found.failure)

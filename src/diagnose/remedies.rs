@@ -11,6 +11,8 @@ const CROWD: usize = 100;
 
 const OF_CLIENTS: &str = "Only some clients are concerned: look for bans, blocked networks and limits for each address, in the \
                           server and in firewalls on the way.";
+const OF_NETWORKS: &str = "Only clients in some networks are concerned: look whether the port is forwarded to the server, and for \
+                           firewalls and settings that let only its own network, or some countries, in.";
 const OF_KIND: &str = "Only these requests are concerned: look for what handles them apart from others, such as plugins, caches, \
                        and filters that know some kinds only.";
 const OF_LENGTH: &str = "Only requests of this length are concerned: look for a filter that drops packets by their length or \
@@ -32,6 +34,7 @@ pub(super) fn of_pattern(server: &Server, found: &PatternFailure) -> Option<&'st
     let (by, _) = found.by.as_ref().filter(|_| cause == &causes::answers::SOMETIMES_UNANSWERED)?;
     match *by {
         "client" | "all_but" => Some(OF_CLIENTS),
+        "network" => Some(OF_NETWORKS),
         "kind" => Some(OF_KIND),
         "length" | "shorter_than" => Some(OF_LENGTH),
         _ => None,

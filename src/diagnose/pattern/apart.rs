@@ -47,6 +47,7 @@ impl Pattern {
             self.silent(Times::One),
             self.of_a_kind(&divide),
             self.of_a_client(&divide),
+            self.of_networks(),
             self.of_all_but_one(),
             self.of_long_ones(),
             self.of_short_ones(),

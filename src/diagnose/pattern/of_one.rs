@@ -57,7 +57,7 @@ impl Pattern {
         }
         let all = [self.of_whom_and_what(), self.limited()];
         let best = all.into_iter().flatten().min_by_key(|candidate| candidate.errors);
-        let is_of_client = |by: (&str, String)| matches!(by.0, "client" | "all_but");
+        let is_of_client = |by: (&str, String)| matches!(by.0, "client" | "all_but" | "network");
         best.is_none_or(|it| it.failure.by.is_some_and(is_of_client))
             .then_some((span, suspects.asked))
     }
