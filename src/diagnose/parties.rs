@@ -156,6 +156,7 @@ impl Diagnosis {
             && let Some(asked) = self.servers.get_mut(&server)
         {
             asked.responds_from(server, from, event.frame());
+            asked.good_of(Some(kind), Item::Answered, event.frame());
         }
         Some(key)
     }

@@ -127,6 +127,11 @@ impl Loads {
         asked: u32,
         payload: &Payload<'_>,
     ) {
+        let (from, to) = (payload.from.ip(), payload.to.ip());
+        // What stays on the host floods nobody: a proxy or a tunnel on it asks for all players.
+        if to.is_loopback() || to == from {
+            return;
+        }
         let settings = self.settings;
         let Some(HostGroup { servers, room, .. }) = self.groups.get_mut(group % GROUPS) else {
             return;
