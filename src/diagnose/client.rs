@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Finding, Item, Map, Purpose, Time, causes};
+use dissectors::kit::{Cause, Finding, Item, Purpose, Time, causes};
 
 use self::challenges::GivenChallenge;
 use super::challenge_rounds::ChallengeRounds;
@@ -185,15 +185,15 @@ impl Client {
     /// It asks a master for a list.
     pub(super) fn asks_for_list(&mut self, event: &MessageEvent<'_>) {
         self.library = event.library().or(self.library);
-        self.masters.asks(event.ends()[1].ip(), event.time(), event.exchange());
+        self.masters.asks(event.ends()[1], event.time(), event.exchange());
         self.sends(event, None);
     }
 
-    /// What masters answer. `answered`: the lists that masters give clients.
+    /// What masters answer. `serves`: whether a master answers anybody between these times.
     pub(super) fn conclude_lists(
         &mut self,
         own: IpAddr,
-        answered: &Map<IpAddr, u64>,
+        serves: impl Fn(SocketAddr, [Time; 2]) -> bool,
         is_lossy: bool,
     ) {
         let any_answers = self.masters.any_answers();
@@ -205,7 +205,7 @@ impl Client {
             self.items.fact(Item::WellFormed).fails_by(vec![why]);
         }
         let is_excused = is_lossy || self.items.fact(Item::WellFormed).run > 0;
-        if let Some(asked) = self.masters.only_others(answered).filter(|_| !is_excused) {
+        if let Some(asked) = self.masters.only_others(serves).filter(|_| !is_excused) {
             let why = client_unanswered(own, None, ExchangeCounts { asked, answered: 0 }, 0);
             self.items.fact(Item::GetsAnswers).fails(why);
         }

@@ -1,8 +1,8 @@
 //! The lists that a client asks masters for.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
-use dissectors::kit::{Map, Time};
+use dissectors::kit::Time;
 
 use super::fact::NO_ACCIDENT;
 use super::find_or_add::find_or_add;
@@ -18,9 +18,11 @@ pub(super) struct AskedMasters(Vec<AskedMaster>);
 /// What a client asks one master.
 #[derive(Debug)]
 struct AskedMaster {
-    host: IpAddr,
+    address: SocketAddr,
     /// Its exchanges: requests for lists and for their next pages.
     counts: ExchangeCounts,
+    /// When the first and the latest request were sent.
+    sent: [Time; 2],
     /// When the latest request was sent, while it waits.
     waits: Option<Time>,
 }
@@ -34,18 +36,22 @@ impl AskedMaster {
 
 impl AskedMasters {
     /// It asks for a list, or for its next page.
-    pub(super) fn asks(&mut self, master: IpAddr, time: Time, effect: ExchangeEffect) {
-        let new = || AskedMaster { host: master, counts: ExchangeCounts::default(), waits: None };
-        let found = find_or_add(&mut self.0, MASTERS, |it| it.host == master, new);
+    pub(super) fn asks(&mut self, address: SocketAddr, time: Time, effect: ExchangeEffect) {
+        let counts = ExchangeCounts::default();
+        let new = || AskedMaster { address, counts, sent: [time; 2], waits: None };
+        let found = find_or_add(&mut self.0, MASTERS, |it| it.address == address, new);
         let Some(asked) = found else { return };
         asked.counts.message(effect);
+        asked.sent[1] = time;
         asked.waits = Some(time);
     }
 
     /// A master sends it a list or a page, or something else (`is_list`: false), for which nobody is at fault.
-    pub(super) fn gets(&mut self, master: IpAddr, is_list: bool, effect: ExchangeEffect) {
-        let asked = self.0.iter_mut().find(|it| it.host == master);
-        let Some(asked) = asked else { return };
+    pub(super) fn gets(&mut self, from: SocketAddr, is_list: bool, effect: ExchangeEffect) {
+        let of = |is: &dyn Fn(&AskedMaster) -> bool| self.0.iter().position(is);
+        let other_port = |it: &AskedMaster| it.address.ip() == from.ip() && it.waits.is_some();
+        let at = of(&|it| it.address == from).or_else(|| of(&other_port));
+        let Some(asked) = at.and_then(|at| self.0.get_mut(at)) else { return };
         match asked.waits.take() {
             _ if is_list => asked.counts.message(effect),
             Some(_) => asked.leave_out(),
@@ -53,9 +59,9 @@ impl AskedMasters {
         }
     }
 
-    /// The hosts of the masters that it asks.
-    pub(super) fn hosts(&self) -> impl Iterator<Item = IpAddr> {
-        self.0.iter().map(|asked| asked.host)
+    /// The masters that it asks.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.0.iter().map(|asked| asked.address)
     }
 
     /// The capture ends: what has not waited for long enough may still be answered.
@@ -68,24 +74,20 @@ impl AskedMasters {
         }
     }
 
-    /// Adds its requests that are answered, by master.
-    pub(super) fn add_to(&self, answered: &mut Map<IpAddr, u64>) {
-        for asked in &self.0 {
-            *answered.entry(asked.host).or_default() += asked.counts.answered;
-        }
-    }
-
     /// Whether a master answers any of its requests.
     pub(super) fn any_answers(&self) -> bool {
         self.0.iter().any(|asked| asked.counts.answered > 0)
     }
 
-    /// The number of its requests to one of the masters that answers others, and never this client. `answered`: requests that are
-    /// answered, by master.
-    pub(super) fn only_others(&self, answered: &Map<IpAddr, u64>) -> Option<u64> {
+    /// The number of its requests to one of the masters that answers others, and never this client. `serves`: whether a master
+    /// answers anybody between these times.
+    pub(super) fn only_others(
+        &self,
+        serves: impl Fn(SocketAddr, [Time; 2]) -> bool,
+    ) -> Option<u64> {
         let is_ignored = |it: &&AskedMaster| {
-            let others = answered.get(&it.host).is_some_and(|answered| *answered > 0);
-            it.counts.asked >= NO_ACCIDENT && it.counts.answered == 0 && others
+            let is_silent = it.counts.asked >= NO_ACCIDENT && it.counts.answered == 0;
+            is_silent && serves(it.address, it.sent)
         };
         self.0.iter().find(is_ignored).map(|it| it.counts.asked)
     }

@@ -474,6 +474,11 @@ impl Master {
         }
     }
 
+    /// Whether it answers requests to this port that anybody sends between these times.
+    pub(super) fn serves(&self, port: u16, span: [Time; 2]) -> bool {
+        self.requests.are_answered(port, span)
+    }
+
     /// Only attempts to connect to it are in the capture, and no packet of the port that they go to.
     fn is_unreached(&self) -> bool {
         self.unreached.count > 0

@@ -81,7 +81,7 @@ impl Diagnosis {
             && let Some(client) = self.clients.get_mut(&to.ip())
         {
             let is_list = message.purpose == Purpose::List;
-            client.masters.gets(from.ip(), is_list, event.exchange());
+            client.masters.gets(from, is_list, event.exchange());
         }
         self.exchanges_ended();
     }
@@ -209,10 +209,10 @@ impl Diagnosis {
         }
         let Some(client) = self.clients.get_mut(&end.ip()) else { return false };
         let is_awaited =
-            |host: &IpAddr| self.masters.get(host).is_some_and(|master| master.is_awaited_by(end));
-        let Some(asked) = client.masters.hosts().find(is_awaited) else { return false };
+            |of: &SocketAddr| self.masters.get(&of.ip()).is_some_and(|it| it.is_awaited_by(end));
+        let Some(asked) = client.masters.addresses().find(is_awaited) else { return false };
         client.masters.gets(asked, false, event.exchange());
-        self.masters.get_mut(&asked).into_iter().for_each(|asked| asked.is_answered_by(event));
+        self.masters.get_mut(&asked.ip()).into_iter().for_each(|asked| asked.is_answered_by(event));
         true
     }
 
@@ -275,12 +275,10 @@ impl Diagnosis {
         let masters: Set<IpAddr> =
             self.servers.values().flat_map(|it| it.masters()).map(|master| master.ip()).collect();
         clients.retain(|host, _| !masters.contains(host) && !self.masters.contains_key(host));
-        let mut lists = Map::default();
-        clients.values_mut().for_each(|client| {
-            client.masters.finish(end, self.ledger_settings.answer_timeout, self.complete);
-            client.masters.add_to(&mut lists);
-        });
         let filtered = self.filtered(&clients);
+        let serves = |master: SocketAddr, span: [Time; 2]| {
+            self.masters.get(&master.ip()).is_some_and(|it| it.serves(master.port(), span))
+        };
         clients.iter_mut().for_each(|(host, client)| {
             let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
             client.doubt_only(|server| self.complete || self.is_heard(server.ip(), read));
@@ -292,7 +290,8 @@ impl Diagnosis {
                 })
             };
             client.conclude(*host, pattern, is_filtered, explains, is_lossy);
-            client.conclude_lists(*host, &lists, is_lossy);
+            client.masters.finish(end, self.ledger_settings.answer_timeout, self.complete);
+            client.conclude_lists(*host, serves, is_lossy);
         });
         self.without_responses(&mut clients);
         let mut hosts: Vec<_> = clients.iter_mut().collect();

@@ -22,6 +22,10 @@ const VALUES: usize = 32;
 /// Maximum length of a value.
 const LONGEST: usize = 60;
 
+/// The names of properties: the port that is asked, and who asks.
+const PORT: &str = "port";
+const CLIENT: &str = "client";
+
 /// The requests for a master's list, or for a part of it, each with its repeats while it waits.
 #[derive(Debug, Default)]
 pub(in crate::diagnose) struct ListRequests {
@@ -69,7 +73,7 @@ pub(in crate::diagnose) struct CommonOfLists {
 impl CommonOfLists {
     /// They are those of one client.
     pub(in crate::diagnose) fn is_of_client(&self) -> bool {
-        self.by.as_ref().is_some_and(|(name, _)| *name == "client")
+        self.by.as_ref().is_some_and(|(name, _)| *name == CLIENT)
     }
 }
 
@@ -141,6 +145,14 @@ impl ListRequests {
         self.all
     }
 
+    /// Whether some to this port are answered, and some that began between these times.
+    pub(in crate::diagnose) fn are_answered(&self, port: u16, span: [Time; 2]) -> bool {
+        let port = port.to_string();
+        let of_ports = self.properties.iter().filter(|property| property.name == PORT);
+        let mut of_port = of_ports.flat_map(|it| &it.values).filter(|(value, _)| *value == port);
+        of_port.any(|(_, counts)| counts.answered > 0) && self.periods.answered_within(span) > 0
+    }
+
     /// The first one that is not answered.
     pub(in crate::diagnose) fn first_missing(&self) -> Option<u64> {
         self.missing
@@ -151,8 +163,11 @@ impl ListRequests {
         let found = self.properties.iter().filter_map(|it| Some((it, it.divides(&self.all)?)));
         let found = Vec::from_iter(found);
         let best = found.iter().map(|(_, found)| found.errors).min();
-        let silence = self.periods.silent(&self.all, false, 0);
-        if let Some(silence) = silence.filter(|it| best.is_none_or(|best| it.errors < best)) {
+        let silence = self.periods.silent(&self.all, true, 0);
+        // Who asks while nobody is answered is not what makes the difference.
+        let are_clients = found.iter().all(|(it, of)| it.name == CLIENT || Some(of.errors) > best);
+        let least = best.map(|best| best + u64::from(are_clients));
+        if let Some(silence) = silence.filter(|it| least.is_none_or(|least| it.errors < least)) {
             let span = silence.failure.span?;
             let text = format!(", nearly all {}", in_words(span, self.periods.has_dates));
             return Some(CommonOfLists { text, by: None, span: Some(span) });
@@ -230,7 +245,7 @@ impl Property {
     fn rest_in_words(&self, value: &str) -> String {
         let mut rest = self.values.iter().filter(|(other, _)| other != value);
         match (self.name, rest.next(), rest.next()) {
-            ("port", Some((other, _)), None) => format!("those to port {other}"),
+            (PORT, Some((other, _)), None) => format!("those to port {other}"),
             _ => "others".to_owned(),
         }
     }
@@ -239,8 +254,8 @@ impl Property {
     fn in_words(&self, value: &str) -> String {
         match (self.name, value) {
             (name, "") => format!("without {name}"),
-            ("port", _) => format!("to port {value}"),
-            ("client", _) => format!("of {value}"),
+            (PORT, _) => format!("to port {value}"),
+            (CLIENT, _) => format!("of {value}"),
             ("game", _) => format!("for {value}"),
             ("finding", _) => format!("that check finds wrong ({value})"),
             (name, _) => format!("with {name} {value}"),
@@ -261,10 +276,10 @@ fn properties(event: &MessageEvent<'_>, masters: &Masters) -> Vec<(&'static str,
         });
     let mut all = vec![
         ("finding", wrong.map(|it| it.detail.chars().take(LONGEST).collect()).unwrap_or_default()),
-        ("port", master.port().to_string()),
+        (PORT, master.port().to_string()),
     ];
     all.extend(masters.narrowed.iter().map(|(path, _)| (*path, shown(path))));
     all.extend(masters.game.map(|path| ("game", shown(path))));
-    all.push(("client", client.ip().to_string()));
+    all.push((CLIENT, client.ip().to_string()));
     all
 }
