@@ -70,11 +70,11 @@ impl Diagnosis {
             Id::ALL.iter().find(is_there).copied()
         };
         for (end, client, traffic) in ends {
-            if traffic.transport != Transport::Tcp || traffic.refused.is_some() {
+            if traffic.transport != Transport::Tcp {
                 continue;
             }
             let Some(id) = greets(end.port()) else { continue };
-            if is_refusal(traffic) {
+            if traffic.refused.is_some() || is_refusal(traffic) {
                 self.refuses_connections(id, *end);
                 continue;
             }
