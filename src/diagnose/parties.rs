@@ -77,7 +77,10 @@ impl Diagnosis {
             }
             _ => {}
         }
+        // What a master says to each connection answers no request.
+        let is_greeting = matches!(message.purpose, Purpose::Challenge | Purpose::Check);
         if message.speaker == Role::Master
+            && !is_greeting
             && let Some(client) = self.clients.get_mut(&to.ip())
         {
             let is_list = message.purpose == Purpose::List;
