@@ -14,7 +14,10 @@ use crate::text::{brief_span, grouped};
 const GAPS: usize = 64;
 
 /// Nanoseconds between requests from which on nobody calls them fast: limits are for those that come faster.
-const SLOW: i64 = 10_000_000_000;
+pub(super) const SLOW: i64 = 10_000_000_000;
+
+/// The same between those of all clients together: no limit lets a server answer so few.
+pub(super) const SLOW_OF_ALL: i64 = 1_000_000_000;
 
 /// Requests within a window of time that are told apart.
 const RANKS: usize = 64;
@@ -87,9 +90,15 @@ impl Paces {
         known.before = known.before.max(before);
     }
 
-    /// Only those are unanswered, of so many, that come soon after another one. `other`: after which.
-    pub(super) fn by_gap(&self, other: &str, missing: u64, frame: u64) -> Option<Candidate> {
-        let fast = self.gaps.len().min(gap_class(SLOW));
+    /// Only those are unanswered, of so many, that come soon after another one. `other`: after which, and from how many
+    /// nanoseconds on that is not soon.
+    pub(super) fn by_gap(
+        &self,
+        (other, slow): (&str, i64),
+        missing: u64,
+        frame: u64,
+    ) -> Option<Candidate> {
+        let fast = self.gaps.len().min(gap_class(slow));
         let (at, divided) = Divided::best(1..=fast, |at| {
             let (fast, slow) = self.gaps.split_at(*at);
             let slow = slow.iter().chain([&self.first]);
