@@ -511,7 +511,9 @@ fn listed(address: SocketAddr, registration: &mut Registration, sighting: &Sight
     // Whatever the specification requires, this master accepted it.
     for item in [Item::Challenged, Item::Info, Item::ProbeBack, Item::Stays] {
         let fact = registration.fact_mut(item);
-        if fact.run > 0 {
+        // It signed off: a list may have it for some time more.
+        let has_quit = fact.failure(false).is_some_and(|why| why.cause == &causes::QUIT_SENT);
+        if fact.run > 0 && !has_quit {
             fact.mend(sighting.frame);
             // What comes after the list, that does not show.
             if fact.run == 0 {
