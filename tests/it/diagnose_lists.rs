@@ -208,3 +208,35 @@ fn a_client_that_has_the_list_already_is_not_sent_elsewhere() {
     assert_eq!(said("304 Not Modified"), ("ok".to_owned(), false));
     assert_eq!(said("302 Found"), ("fault".to_owned(), true));
 }
+
+/// A client asks at a port that serves nobody, or while nobody is served: it is not banned.
+#[test]
+fn a_client_is_banned_only_where_others_are_served_meanwhile() {
+    let of = |port: &str, is_served: &dyn Fn(u32) -> bool| {
+        let rounds: String = (0..12)
+            .map(|nth| {
+                let (at, ask) = (nth * 20, ask("FF", ""));
+                let in_vain = format!("{at}.00 d:{} > m:{port}  {ask}\n", 50_000 + nth);
+                let in_vain = if nth < 4 { String::new() } else { in_vain };
+                let served = format!("{at}.05 m:27011 > c:{}  {LIST}\n", 51_000 + nth);
+                let served = if is_served(nth) { served } else { String::new() };
+                format!("{in_vain}{at}.04 c:{} > m:27011  {ask}\n{served}", 51_000 + nth)
+            })
+            .collect();
+        let report = diagnosed(&format!("{rounds}end 300"), 27011);
+        let clients = report["clients"].as_array().unwrap();
+        let client = clients.iter().find(|it| it["client"] == "10.0.1.1").unwrap();
+        diagnosis::verdict_of(client, "ask.answered").join(" ")
+    };
+    assert_eq!(of("27011", &|_| true), "no one_client_unanswered");
+    assert!(of("27010", &|_| true).starts_with("unknown"));
+    assert!(of("27011", &|nth| nth < 4).starts_with("unknown"));
+}
+
+#[test]
+fn a_time_from_which_on_no_list_comes_is_named() {
+    let all = ask("FF", "");
+    let requests = Vec::from_iter((0..16).map(|nth| ("c", "m:27010", &*all, nth < 8)));
+    let said = said(&requests);
+    assert!(said["text"].to_string().contains("nearly all from"), "{said}");
+}

@@ -384,3 +384,23 @@ fn what_one_kind_or_client_misses_only_of_some_or_for_a_while_is_told_with_both(
     let report = of_clients(|nth, _, kind| kind == "basic" || nth % 3 > 0);
     assert!(report.contains(": of players queries, 20 of 60; of others, 0 of 60"), "{report}");
 }
+
+/// Responses from another port, or another host, that come when no rule connects them with the requests any more.
+#[test]
+fn late_responses_from_elsewhere_are_found() {
+    for (from, cause) in
+        [("s:40000", "answers_from_other_port"), ("t:27015", "answers_from_other_address")]
+    {
+        let script = rounds(8, |nth, at| {
+            let client = format!("c:{}", 50_000 + nth);
+            format!("{at}.0 {client} > s  {INFO}\n{}.0 {from} > {client}  {ANSWER}\n", at + 4)
+        });
+        let report = diagnosed_at(&script, 27015);
+        assert_eq!(
+            item(&report, "servers", "seen.from_asked"),
+            format!("no {cause}"),
+            "{report:#}"
+        );
+        assert!(!report.to_string().contains("0 requests stay"), "{report:#}");
+    }
+}

@@ -87,3 +87,45 @@ fn a_master_that_answers_no_connection_accepts_none() {
     assert_eq!(reached(false, ""), ["unknown tcp_unanswered", "unknown not_in_capture"]);
     assert_eq!(reached(true, heard)[1], "no never_speaks");
 }
+
+/// A router has no route to a text master, or a firewall is in front of it: no message is ever sent.
+#[test]
+fn icmp_errors_about_connections_alone_are_found() {
+    for (error, cause) in [("3.1", "icmp_host_unreachable"), ("3.13", "icmp_admin_prohibited")] {
+        let script: String = (0..3)
+            .map(|nth| {
+                format!("{}.0 m:28900 > c:{} tcp refused icmp={error}\n", nth * 20, 50_000 + nth)
+            })
+            .collect();
+        let (code, report) = diagnosed(&format!("{script}end 90"), &Setting::tcp(28900), &[]);
+        assert_eq!(item(&report, "masters", "master.reached"), format!("no {cause}"), "{report:#}");
+        assert_eq!(code, 1);
+    }
+}
+
+/// What a text master says to each connection answers no request for its list.
+#[test]
+fn a_client_that_gets_challenges_and_no_list_is_named() {
+    let round = |client: &str, at: u32, list: &str| {
+        format!(
+            "{at}.00 m:28900 > {client} tcp '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
+             {at}.02 {client} > m:28900 tcp '\\\\gamename\\\\ut\\\\location\\\\0\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n\
+             {at}.03 {client} > m:28900 tcp '\\\\list\\\\\\\\gamename\\\\ut\\\\final\\\\'\n{list}\
+             {at}.90 {client} > m:28900 tcp fin\n{at}.91 m:28900 > {client} tcp fin\n"
+        )
+    };
+    let script: String = (0..6)
+        .map(|nth| {
+            let (at, c, d) =
+                (nth * 20, format!("c:{}", 50_000 + nth), format!("d:{}", 51_000 + nth));
+            let list =
+                format!("{at}.05 m:28900 > {c} tcp '\\\\ip\\\\10.0.0.2:7778\\\\final\\\\'\n");
+            round(&c, at, &list) + &round(&d, at + 10, "")
+        })
+        .collect();
+    let report = diagnosed(&format!("{script}end 180"), &Setting::tcp(28900), &[]).1;
+    let clients = report["clients"].as_array().unwrap();
+    let client = clients.iter().find(|it| it["client"] == "10.0.1.1").unwrap();
+    let is = crate::support::diagnosis::verdict_of(client, "ask.answered");
+    assert_eq!(is, ["no", "one_client_unanswered"], "{report:#}");
+}

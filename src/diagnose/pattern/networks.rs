@@ -59,11 +59,11 @@ impl Pattern {
     fn of_networks_by(&self, network: fn(IpAddr) -> Network) -> Option<Candidate> {
         // By network: its clients and their exchanges.
         let mut networks: BTreeMap<Network, (usize, ExchangeCounts)> = BTreeMap::new();
-        for (client, of) in &self.clients {
+        self.clients.iter().for_each(|(client, of)| {
             let (clients, counts) = networks.entry(network(*client)).or_default();
             *clients += 1;
             counts.add(of.share.counts);
-        }
+        });
         // That one client is not answered says nothing of those beside it.
         let is_unanswered = |of: &(usize, ExchangeCounts)| of.0 > 1 && is_silent(&of.1);
         let (silent, others): (Vec<_>, Vec<_>) =

@@ -176,3 +176,99 @@ fn errors_toward_some_name_them() {
     assert_eq!(refused(&|at| (20..40).contains(&at), &slow), Some("icmp_port_unreachable"));
     assert_eq!(refused(&|at| at % 7 < 2, &slow), Some("icmp_port_unreachable"), "for no reason");
 }
+
+/// What all unanswered exchanges have in common, or else their cause.
+fn named(exchanges: impl IntoIterator<Item = Exchange>) -> String {
+    let mut pattern = Pattern::default();
+    exchanges.into_iter().for_each(|exchange| pattern.add(&exchange));
+    let found = pattern.failure();
+    let name = |it: PatternFailure| match it.by {
+        Some((by, which)) => format!("{by} {which}"),
+        None => it.failure.cause.name.to_owned(),
+    };
+    found.map_or_else(|| "none".to_owned(), name)
+}
+
+/// The same exchange of a client in another network.
+fn from_network(network: [u8; 3], mut exchange: Exchange) -> Exchange {
+    let [a, b, c] = network;
+    if let std::net::SocketAddr::V4(client) = &mut exchange.request.client {
+        let [.., d] = client.ip().octets();
+        client.set_ip([a, b, c, d].into());
+    }
+    exchange
+}
+
+#[test]
+fn networks_whose_clients_get_nothing_are_named() {
+    // Each client asks once or twice.
+    let of = |own: [u8; 3], other: [u8; 3]| {
+        named((0..40).map(|at| {
+            let is_answered = at % 2 == 0;
+            let network = if is_answered { own } else { other };
+            from_network(network, exchange((at / 3) as u8, "info", 5 * at, is_answered))
+        }))
+    };
+    assert_eq!(of([203, 0, 113], [198, 51, 100]), "network 198.51.100.0/24");
+    assert_eq!(of([10, 0, 0], [198, 51, 100]), "network the Internet");
+    let mixed = (0..40).map(|at| {
+        let network = if at % 4 < 2 { [203, 0, 113] } else { [198, 51, 100] };
+        from_network(network, exchange((at / 3) as u8, "info", 5 * at, at % 2 == 0))
+    });
+    assert!(!named(mixed).starts_with("network"));
+}
+
+#[test]
+fn some_lost_requests_of_others_do_not_hide_a_client() {
+    let of = |lost: &[i64]| {
+        named(
+            (0..96)
+                .map(|at| exchange(at as u8 % 8, "info", at, at % 8 != 3 && !lost.contains(&at))),
+        )
+    };
+    assert_eq!(of(&[]), "client 10.0.0.3");
+    assert_eq!(of(&[20, 54]), "client 10.0.0.3");
+    let many = Vec::from_iter((0..96).filter(|at| at % 8 != 3 && at % 5 == 0));
+    assert!(!of(&many).starts_with("client"), "many of all are lost");
+}
+
+#[test]
+fn who_asks_while_nobody_is_answered_is_not_left_out() {
+    // One client asks again and again in that time, as others do now and then.
+    let down = 40..60;
+    let usual = (0..20).map(|nth| (5 * nth, nth as u8 % 3));
+    let again = (40..60).map(|at| (at, 7));
+    let all = Vec::from_iter(usual.chain(again));
+    let is_answered = |at: i64| !down.contains(&at);
+    let span = all.iter().map(|&(at, client)| exchange(client, "info", at, is_answered(at)));
+    assert_eq!(cause(span), Some("silent_period"));
+    // Others are answered meanwhile.
+    let ban = all.iter().map(|&(at, client)| exchange(client, "info", at, client != 7));
+    assert_eq!(cause(ban), Some("one_client_unanswered"));
+}
+
+#[test]
+fn what_was_silent_until_it_began_is_mended() {
+    let of = |silent: std::ops::Range<i64>| {
+        cause((0..60).map(|at| exchange(at as u8 % 3, "info", at, !silent.contains(&at))))
+    };
+    assert_eq!(of(0..12), None);
+    assert_eq!(of(12..24), Some("silent_period"));
+    assert_eq!(of(48..60), Some("silent_period"));
+}
+
+#[test]
+fn one_request_in_several_seconds_is_no_limit_for_all() {
+    let of = |gap: i64| {
+        let mut pattern = Pattern::default();
+        for at in 0..60 {
+            let mut exchange = exchange(at as u8 % 31, "info", at, at % 3 == 0);
+            let [client, anybody] = &mut exchange.paces;
+            (client.gap, anybody.gap) = (None, Some(if at % 3 == 0 { 60 * SECOND } else { gap }));
+            pattern.add(&exchange);
+        }
+        pattern.failure().unwrap().failure.cause.name
+    };
+    assert_eq!(of(SECOND / 10), "rate_limited");
+    assert_eq!(of(5 * SECOND), "sometimes_unanswered");
+}
