@@ -153,15 +153,15 @@ impl Numbering {
         a << bits | b
     }
 
-    /// The replacement of a datagram's identification. Zero stays.
+    /// The replacement of a datagram's identification: the same for all hosts, because some may have recorded it with other
+    /// addresses, before and behind NAT. Zero stays.
     fn identification(&self, number: u32, hosts: [IpAddr; 2]) -> u32 {
         if number == 0 {
             return 0;
         }
-        let of = [octets(hosts[0]), octets(hosts[1])].concat();
         let other = |number| match hosts[0] {
-            IpAddr::V4(_) => self.permuted(number, 8, 0..4, &of),
-            IpAddr::V6(_) => self.permuted(number, 16, 4..8, &of),
+            IpAddr::V4(_) => self.permuted(number, 8, 0..4, &[]),
+            IpAddr::V6(_) => self.permuted(number, 16, 4..8, &[]),
         };
         match other(number) {
             0 => other(0),
