@@ -377,9 +377,19 @@ mod tests {
             "interfaces at which one datagram is recorded | 8 |",
         ),
         (
-            include_str!("abuse/translated.rs"),
-            "const MOST: usize = 1 << 8;",
-            "as far as they were recorded there, too | 256 |",
+            include_str!("session/translation.rs"),
+            "const RECENT: usize = 1 << 10;",
+            "datagrams that are compared with later ones, before or behind NAT | 1,024 |",
+        ),
+        (
+            include_str!("session/translation.rs"),
+            "const TIMES: usize = 4;",
+            "how often a flow is translated on its way | 4 |",
+        ),
+        (
+            include_str!("session/translation.rs"),
+            "const REMEMBERED: usize = 1 << 14;",
+            "may be of one host | 16,384 to 32,768 each |",
         ),
         (
             include_str!("commands/held.rs"),

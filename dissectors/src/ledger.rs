@@ -373,7 +373,7 @@ impl Ledger {
                 self.full |= !self.registrations.step(registration, seen, self.settings.most);
             }
             CrossFlowEvent::Queried => self.queried([seen.from, seen.to], seen.mark.time),
-            CrossFlowEvent::Refused => {}
+            CrossFlowEvent::Refused | CrossFlowEvent::Translated(_) => {}
             CrossFlowEvent::Announced(port) => {
                 self.knows(listed(SocketAddr::new(seen.from.ip(), port)));
             }

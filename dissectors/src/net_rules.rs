@@ -124,8 +124,8 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  icmp=3.3\n1.00 c > s  FFFFFFFF 55 FFFFFFFF\n1.02 s > c  icmp=3.3" }
 }
 rule! {
-    /// A copy of a datagram adds no information: a switch that mirrors both ends of a line, or two
-    /// taps, recorded it twice. It is shown, but not counted.
+    /// A copy of a datagram adds no information: a switch that mirrors both ends of a line, two taps,
+    /// or a host before and behind its NAT recorded it twice. It is shown, but not counted.
     pub NET013 "datagram-copied" { severity: Note, who: Capture, needs: Message,
         asks: "no datagram arrives twice",
         cite: [],

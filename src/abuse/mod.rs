@@ -26,7 +26,6 @@ mod sources;
 mod steady;
 mod target;
 mod timeline;
-mod translated;
 mod unknown_hosts;
 mod unknown_ports;
 mod verdict;
@@ -45,7 +44,6 @@ use packet::SampledPacket;
 use phases::Phases;
 use recent_exchanges::RecentExchanges;
 use target::{Target, TargetRoom, count};
-use translated::Translated;
 use unknown_hosts::UnknownHosts;
 use unknown_ports::UnknownPorts;
 
@@ -89,7 +87,6 @@ pub struct Abuse {
     /// Servers that got packets known to crash them.
     crashed: Map<SocketAddr, Target>,
     recent_exchanges: RecentExchanges,
-    translated: Translated,
     loads: Loads,
     most: usize,
     room: TargetRoom,
@@ -122,7 +119,6 @@ impl Abuse {
             victims: Map::default(),
             crashed: Map::default(),
             recent_exchanges: RecentExchanges::new(bytes / 8),
-            translated: Translated::default(),
             loads: Loads::new(
                 setting.ledger_settings.most.saturating_mul(GROUPS),
                 setting.ledger_settings.abuse,
@@ -160,7 +156,6 @@ impl Abuse {
         let anew = Abuse::new(self.bytes, self.setting, self.identifier.clone());
         let before = std::mem::replace(self, anew);
         self.recent_exchanges = before.recent_exchanges.begin_anew();
-        self.translated = before.translated;
         self.senders = before.senders.map(|_| Senders::default());
         self.began = before.began;
     }
@@ -215,7 +210,11 @@ impl Abuse {
         let (from, to) = (event.headers.from, event.headers.to);
         self.began.get_or_insert(event.headers.time);
         if event.headers.is_copy {
-            self.read += u64::from(self.is_known(from) || self.is_known(to));
+            let ports = [from.port(), to.port()];
+            let is_read = self.is_known(from)
+                || self.is_known(to)
+                || self.identifier.datagram(event.bytes, ports, None).is_some();
+            self.read += u64::from(is_read);
             return None;
         }
         if let Some(victim) = self.victim(from.ip()) {
@@ -224,10 +223,6 @@ impl Abuse {
         let spoken = |end: SocketAddr| self.servers.get(&Socket(end))?.current.protocol;
         let known = spoken(to).or_else(|| spoken(from));
         let protocol = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
-        if self.translated.is_inside(event) {
-            self.read += 1;
-            return protocol;
-        }
         let outline = protocol.and_then(|id| Some((id, id.outline(event.bytes)?)));
         let Some((id, outline)) = outline else {
             self.read += u64::from(self.other(event));

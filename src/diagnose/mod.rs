@@ -373,7 +373,12 @@ impl Diagnosis {
             }
             _ => {}
         }
-        if self.is_translated(event) {
+        if let Event::CrossFlow(it) = event
+            && let CrossFlowEvent::Translated(original) = it.event
+        {
+            return self.translations.see(&it.basis, original);
+        }
+        if self.translations.is_copy(event) {
             return;
         }
         match event {
@@ -399,7 +404,6 @@ impl Diagnosis {
             }
             Event::Datagram(datagram) => {
                 let headers = &datagram.headers;
-                self.translations.datagram(headers);
                 self.game_messages.sends(headers.from);
                 if self.hosts.contains_key(&headers.from.ip()) {
                     self.everywhere.sends(headers.from.ip(), headers.direction);

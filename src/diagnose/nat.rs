@@ -1,27 +1,15 @@
-//! Datagrams that were recorded twice, before and behind NAT.
-//!
-//! Of two flows with the same datagrams, the one that was recorded first counts, and the other one is their copy.
+//! Servers before and behind NAT: what the session knows as copies of datagrams with other addresses shows which belong to
+//! one host.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{
-    AddressRole, Item, Purpose, RecentMap, Role, TRANSLATED_ROUTERS, TRANSLATED_WITHIN, Time,
-    is_private,
-};
-use foldhash::fast::FixedState;
+use dissectors::kit::{AddressRole, Item, Purpose, Role, is_private};
+use dissectors::ledger::Basis;
 
 use super::Diagnosis;
-use super::fact::NO_ACCIDENT;
 use super::server::Server;
-use crate::session::{DatagramHeaders, Event, MessageEvent};
-
-/// Messages that are compared with the next ones: more do not come within that time.
-const RECENT: usize = 16;
-
-/// Maximum number of bytes of messages that are compared.
-const COMPARED: usize = 256;
+use crate::session::{Event, MessageEvent};
 
 /// Maximum number of servers behind NAT.
 const SERVERS: usize = 64;
@@ -29,13 +17,8 @@ const SERVERS: usize = 64;
 /// What shows which addresses belong to one host.
 #[derive(Default)]
 pub(super) struct Translations {
-    recent: [Option<RecentMessage>; RECENT],
-    /// The hashes of their first bytes.
-    hashes: [u64; RECENT],
-    /// The place of the next one.
-    next: usize,
-    /// The latest datagram, and its IPv4 identification.
-    latest: (u64, Option<u16>),
+    /// The packet of the latest copy, and the ends of its original.
+    latest: Option<(u64, [SocketAddr; 2])>,
     /// Servers behind NAT, with their addresses before it.
     servers: BTreeSet<(SocketAddr, SocketAddr)>,
     /// Responses of servers behind NAT to requests that came through it.
@@ -43,152 +26,66 @@ pub(super) struct Translations {
     /// Those to clients in the network of the server, which get them from its inner address: how many, and the first
     /// packet.
     direct: BTreeMap<(SocketAddr, IpAddr), (u64, u64)>,
-    /// Pairs of addresses that may be of one host.
-    hosts: RecentMap<[IpAddr; 2], Shown>,
-    /// Flows that are copies of others.
-    copies: RecentMap<[SocketAddr; 2], ()>,
-    has_copies: bool,
-}
-
-/// How many datagrams seem to have been recorded with both addresses of a host.
-#[derive(Clone, Copy, Default)]
-struct Shown {
-    /// Those of servers.
-    of_servers: u64,
-    /// Those of others.
-    of_others: u64,
-    /// Those whose identification shows it, too.
-    identified: u64,
-}
-
-impl Shown {
-    /// Whether this is no accident. Packets that one host sends to two have passed as many routers: those of both
-    /// directions have not.
-    fn is_proof(self) -> bool {
-        self.of_servers > 0 && self.of_others > 0 || self.identified >= NO_ACCIDENT
-    }
-}
-
-/// A message between a server and another host.
-#[derive(Clone, Copy)]
-struct RecentMessage {
-    server: SocketAddr,
-    other: SocketAddr,
-    is_of_server: bool,
-    is_response: bool,
-    time: Time,
-    hop_limit: u8,
-    /// The IPv4 identification, if it distinguishes datagrams.
-    identification: Option<u16>,
-    /// Its length, and a hash of its first bytes.
-    bytes: (u64, u64),
-}
-
-/// Two messages are one datagram.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sameness {
-    /// For certain.
-    Certain,
-    /// If others show it, too.
-    Likely,
-}
-
-impl RecentMessage {
-    /// The addresses of the host that has others in these two messages: of the server, if both hosts have.
-    fn translated(&self, before: &RecentMessage) -> Option<[SocketAddr; 2]> {
-        match (self.server == before.server, self.other == before.other) {
-            (false, _) => Some([before.server, self.server]),
-            (true, false) => Some([before.other, self.other]),
-            (true, true) => None,
-        }
-    }
-
-    /// Whether both hosts have other addresses in these two messages.
-    fn are_both_translated(&self, before: &RecentMessage) -> bool {
-        self.server != before.server && self.other != before.other
-    }
-
-    /// Whether both are one datagram, before and behind NAT.
-    fn sameness(&self, before: &RecentMessage) -> Option<Sameness> {
-        let key = |it: &RecentMessage| (it.is_of_server, it.bytes);
-        if key(self) != key(before) || self.time.since(before.time).abs() > TRANSLATED_WITHIN {
-            return None;
-        }
-        let addresses = self.translated(before)?;
-        let [one, another] = addresses.map(|address| address.ip());
-        if one == another {
-            return None;
-        }
-        let is_server = self.server != before.server;
-        let is_both = self.are_both_translated(before);
-        let routers = before.hop_limit.abs_diff(self.hop_limit);
-        // A response by itself shows it: nobody else answers that client with the same bytes. Of a request that a client
-        // sends to two servers, both packets have passed as many routers.
-        let is_at_border = is_server
-            && !is_both
-            && is_private(one) != is_private(another)
-            && !is_private(self.other.ip())
-            && (self.is_response || routers == 1);
-        if is_at_border {
-            return Some(Sameness::Certain);
-        }
-        if self.identification != before.identification || !TRANSLATED_ROUTERS.contains(&routers) {
-            return None;
-        }
-        // In a flood, two of many senders may choose the same number.
-        let is_inside = is_server || is_private(one) || is_private(another);
-        let is_certain = self.identification.is_some() && is_inside && !is_both;
-        // Different clients may send different servers the same.
-        if is_both && self.identification.is_none() {
-            return None;
-        }
-        Some(if is_certain { Sameness::Certain } else { Sameness::Likely })
-    }
-
-    /// The address behind NAT, and the one before it. `before`: the same datagram, recorded before this one.
-    fn inside_first(&self, before: &RecentMessage) -> (SocketAddr, SocketAddr) {
-        let [earlier, later] = [before, self].map(|it| it.server);
-        let is_later_inside = match [earlier, later].map(|it| is_private(it.ip())) {
-            [false, true] => true,
-            [true, false] => false,
-            // A server's packet has passed more routers outside, others inside.
-            _ => (self.hop_limit < before.hop_limit) != self.is_of_server,
-        };
-        if is_later_inside { (later, earlier) } else { (earlier, later) }
-    }
-}
-
-/// The ends of a flow, in the same order for both directions.
-fn flow([one, another]: [SocketAddr; 2]) -> [SocketAddr; 2] {
-    if one <= another { [one, another] } else { [another, one] }
 }
 
 impl Translations {
-    /// The next datagram. The message that it completes comes after it.
-    pub(super) fn datagram(&mut self, headers: &DatagramHeaders) {
-        // Many senders set 0.
-        self.latest = (headers.frame, headers.identification.filter(|number| *number != 0));
+    /// A datagram is a copy of one between these ends. Its message, if there is one, comes after it.
+    pub(super) fn see(&mut self, copy: &Basis, original: [SocketAddr; 2]) {
+        self.latest = Some((copy.seen.mark.frame, original));
     }
 
-    /// Whether a flow between these is a copy of another one.
-    fn is_copy(&mut self, ends: [SocketAddr; 2], most: usize) -> bool {
-        self.has_copies && self.copies.get_mut(&flow(ends), most).is_some()
+    /// Whether an event is about a copy of a datagram that was recorded before or behind NAT, and counts there.
+    pub(super) fn is_copy(&mut self, event: &Event<'_>) -> bool {
+        let context = match event {
+            Event::Message(message) => message.context(),
+            Event::Checked(it) => it.context(),
+            _ => return false,
+        };
+        let Some((frame, original)) = self.latest else { return false };
+        if context.copy_of.is_none() || context.packet.0 != frame {
+            return false;
+        }
+        if let Event::Message(copy) = event {
+            self.see_message(copy, original);
+            self.count(copy);
+        }
+        true
     }
 
-    /// A message of a flow that is a copy of another one.
-    fn copied(&mut self, event: &MessageEvent<'_>) {
-        let [from, to] = event.ends();
-        let is_response = event.message().purpose == Purpose::Response;
-        if is_response && (self.answers.len() < SERVERS || self.answers.contains_key(&from)) {
+    /// The message in a copy shows whose addresses these are.
+    fn see_message(&mut self, copy: &MessageEvent<'_>, original: [SocketAddr; 2]) {
+        let message = copy.message();
+        // Of a client and a master, the master is the server.
+        let is_of_server = message.speaker == Role::Server || message.purpose == Purpose::List;
+        let of_server = usize::from(!is_of_server);
+        let (copied, counted) = (copy.ends()[of_server], original[of_server]);
+        let is_inside = match [copied, counted].map(|end| is_private(end.ip())) {
+            [true, false] => true,
+            [false, true] => false,
+            // The side of who asks counts.
+            _ => !is_of_server || !message.purpose.is_request(),
+        };
+        let pair = if is_inside { (copied, counted) } else { (counted, copied) };
+        if copied.ip() != counted.ip() && self.servers.len() < SERVERS {
+            self.servers.insert(pair);
+        }
+    }
+
+    /// Counts a response on the other side of NAT.
+    fn count(&mut self, copy: &MessageEvent<'_>) {
+        let [from, to] = copy.ends();
+        if copy.message().purpose != Purpose::Response {
+            return;
+        }
+        if self.answers.len() < SERVERS || self.answers.contains_key(&from) {
             *self.answers.entry(from).or_default() += 1;
         }
         let direct = (from, to.ip());
-        if is_response
-            && is_private(from.ip())
+        if is_private(from.ip())
             && is_private(to.ip())
             && (self.direct.len() < SERVERS || self.direct.contains_key(&direct))
         {
-            self.direct.entry(direct).or_insert((0, event.frame())).0 += 1;
+            self.direct.entry(direct).or_insert((0, copy.frame())).0 += 1;
         }
     }
 
@@ -224,94 +121,9 @@ impl Translations {
             _ => None,
         })
     }
-
-    /// The next message; `begins`: its flow may begin with it, or goes on with a request. Returns whether its flow is a
-    /// copy of another one. `most`: how much is remembered.
-    fn see(&mut self, message: RecentMessage, begins: bool, most: usize) -> bool {
-        let (_, hash) = message.bytes;
-        // Most messages are like none.
-        let is_like_some = self.hashes.contains(&hash);
-        let mut recent = self.recent.iter().flatten().filter(|_| is_like_some);
-        let same = recent.find_map(|before| Some((*before, message.sameness(before)?)));
-        if let Some((before, sameness)) = same
-            && (sameness == Sameness::Certain || self.is_proven(&message, &before, most))
-        {
-            if message.server != before.server && self.servers.len() < SERVERS {
-                self.servers.insert(message.inside_first(&before));
-            }
-            if begins {
-                self.copies.insert(flow([message.server, message.other]), (), most);
-                self.has_copies = true;
-                return true;
-            }
-        }
-        (self.recent[self.next], self.hashes[self.next]) = (Some(message), hash);
-        self.next = (self.next + 1) % RECENT;
-        false
-    }
-
-    /// Whether others show, too, that these are one datagram.
-    fn is_proven(&mut self, message: &RecentMessage, before: &RecentMessage, most: usize) -> bool {
-        let Some(addresses) = message.translated(before) else { return false };
-        let hosts = flow(addresses).map(|address| address.ip());
-        let mut shown = self.hosts.get_mut(&hosts, most).copied().unwrap_or_default();
-        match message.is_of_server {
-            true => shown.of_servers += 1,
-            false => shown.of_others += 1,
-        }
-        // Senders to many hosts may give all packets one number.
-        let is_both = message.are_both_translated(before);
-        shown.identified += u64::from(message.identification.is_some() && !is_both);
-        self.hosts.insert(hosts, shown, most);
-        shown.is_proof()
-    }
 }
 
 impl Diagnosis {
-    /// Whether an event is about a flow that was recorded before and behind NAT, and counts there.
-    pub(super) fn is_translated(&mut self, event: &Event<'_>) -> bool {
-        let ends = match event {
-            Event::Message(message) => return self.is_translated_message(message),
-            Event::Checked(it) => it.context().flow.ends,
-            Event::CrossFlow(it) => [it.basis.seen.from, it.basis.seen.to],
-            Event::Icmp(error) => error.ends,
-            Event::FlowEnded(row) => row.ends,
-            Event::Unanswered(_) | Event::Datagram(_) | Event::File(_) => return false,
-        };
-        self.translations.is_copy(ends, self.remembered)
-    }
-
-    fn is_translated_message(&mut self, event: &MessageEvent<'_>) -> bool {
-        let [from, to] = event.ends();
-        if self.translations.is_copy([from, to], self.remembered) {
-            self.translations.copied(event);
-            return true;
-        }
-        if event.context().copy_of.is_some() {
-            return false;
-        }
-        let (frame, identification) = self.translations.latest;
-        let message = event.message();
-        let is_of_server = message.speaker == Role::Server;
-        let (server, other) = if is_of_server { (from, to) } else { (to, from) };
-        let facts = &event.context().flow;
-        let is_seen = |end: SocketAddr| facts.seen[usize::from(facts.ends[0] != end)];
-        let begins = message.purpose.is_request() || !is_seen(to);
-        let bytes = event.payload().bytes;
-        let compared = bytes.get(..COMPARED).unwrap_or(bytes);
-        let message = RecentMessage {
-            server,
-            other,
-            is_of_server,
-            is_response: message.purpose == Purpose::Response,
-            time: event.time(),
-            hop_limit: event.context().hop_limit,
-            identification: identification.filter(|_| frame == event.frame()),
-            bytes: (event.length(), FixedState::with_seed(0).hash_one(compared)),
-        };
-        self.translations.see(message, begins, self.remembered)
-    }
-
     /// Clients in the network of a server that ask its public address: where no router translates the responses, these come
     /// from the inner one.
     pub(super) fn answered_from_inside(&mut self) {

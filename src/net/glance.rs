@@ -85,6 +85,12 @@ impl<'a> Glance<'a> {
         [self.word(34), self.word(36)]
     }
 
+    /// The hop limit, and the IPv4 identification.
+    #[inline]
+    pub fn head(&self) -> (u8, u16) {
+        (self.head[22], self.word(18))
+    }
+
     /// The payload of the datagram or the segment.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {

@@ -1,5 +1,6 @@
 //! The information about all files that all processes need.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -47,6 +48,8 @@ pub struct Plan {
     speaking: RoaringBitmap,
     tunnels: RoaringBitmap,
     all_speak: bool,
+    /// Hosts whose datagrams may have been recorded before and behind NAT, by their addresses.
+    translated: BTreeSet<IpAddr>,
     /// Packets by port.
     foreign: OtherTraffic,
 }
@@ -72,12 +75,14 @@ impl Plan {
             speaking: RoaringBitmap::new(),
             tunnels: RoaringBitmap::new(),
             all_speak: false,
+            translated: BTreeSet::new(),
             foreign: OtherTraffic::default(),
         };
         for (path, mut survey) in files {
             plan.speaking |= std::mem::take(&mut survey.speaking);
             plan.tunnels |= std::mem::take(&mut survey.tunnels);
             plan.all_speak |= survey.all_speak;
+            plan.translated.append(&mut survey.translated);
             plan.foreign.add(&std::mem::take(&mut survey.foreign));
             plan.paths.push(path);
             plan.surveys.push(survey);
@@ -114,6 +119,15 @@ impl Plan {
     /// Whether fragments between two hosts may belong to tunnels.
     pub(super) fn tunnel(&self, a: IpAddr, b: IpAddr) -> bool {
         self.tunnels.contains(pair(a, b))
+    }
+
+    /// Whether the datagrams of one of two hosts may have been recorded before and behind NAT: what they are copies of may be
+    /// in other partitions, so that each needs them. With too many such hosts, all may be.
+    #[inline]
+    pub(super) fn are_translated(&self, hosts: [IpAddr; 2]) -> bool {
+        !self.translated.is_empty()
+            && (self.translated.len() >= Survey::TRANSLATED
+                || hosts.iter().any(|host| self.translated.contains(host)))
     }
 
     /// The partition of two hosts.

@@ -183,7 +183,7 @@ impl Leaves {
         outcome_of(packet).each(&mut |outcome| match &outcome {
             Outcome::Fragment(fragment) => {
                 let (a, b) = (fragment.ip.source, fragment.ip.destination);
-                if fragment.may_be_tunnel() || plan.tunnel(a, b) {
+                if fragment.may_be_tunnel() || plan.tunnel(a, b) || plan.are_translated([a, b]) {
                     self.partitions.extend(all.clone());
                 } else {
                     self.partitions.push(plan.partition_of([a, b]) as u32);
@@ -203,7 +203,9 @@ impl Leaves {
                     Outcome::OtherIcmp(icmp) => (icmp.ip.source, None),
                     _ => return,
                 };
-                if plan.speak(hosts) || note.is_some() {
+                if plan.speak(hosts) && plan.are_translated(hosts) {
+                    self.partitions.extend(all.clone());
+                } else if plan.speak(hosts) || note.is_some() {
                     self.partitions.push(plan.partition_of(hosts) as u32);
                 } else {
                     self.see_host(sender, hosts);

@@ -1,9 +1,11 @@
 //! The first pass over a file: which pairs of hosts may use a supported protocol, the number of
 //! packets, and their times.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::path::Path;
 
-use dissectors::kit::{StreamView, Transport};
+use dissectors::kit::{StreamView, Time, Transport};
 use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +16,7 @@ use crate::flows::{Identifier, is_usual};
 use crate::net::{
     Fragment, Ip, Outcome, TransportPayload, UnreadLayer, decode, decode_ip_payload, glance,
 };
-use crate::session::{Links, Options, OtherTraffic};
+use crate::session::{Links, Options, OtherTraffic, Recording, Translations};
 
 /// A payload cut to fewer bytes than this may belong to any protocol.
 const TELLING: usize = 4;
@@ -55,6 +57,8 @@ pub struct Survey {
     pub tunnels: RoaringBitmap,
     /// All pairs of hosts may use one.
     pub all_speak: bool,
+    /// Addresses of hosts whose datagrams may have been recorded before and behind NAT.
+    pub translated: BTreeSet<IpAddr>,
 }
 
 /// Looks through a file.
@@ -69,24 +73,37 @@ pub fn survey(path: &Path, options: &Options, memory: usize) -> Result<Survey, C
         all_speak: options.verify_checksums,
         ..Survey::default()
     };
+    let mut translations = Translations::of_survey();
     while let Some(time) = packets.advance() {
         let [first, latest] = survey.place.unwrap_or([time, time]);
         let at = latest.max(time);
         survey.place = Some([first, at]);
         survey.events += 1;
         match packets.current() {
-            Event::Packet(packet) => survey.packet(&packet, at, &options.identifier),
+            Event::Packet(packet) => {
+                survey.packet(&packet, at, &options.identifier, &mut translations);
+            }
             Event::Notice(notice) if notice.is_warning() => {
                 survey.warnings.push(notice.to_string());
             }
             Event::Notice(_) => {}
         }
     }
+    survey.translated = translations.into_candidates();
     Ok(survey)
 }
 
 impl Survey {
-    fn packet(&mut self, packet: &Packet<'_>, at: i64, identifier: &Identifier) {
+    /// Maximum number of addresses of hosts behind NAT.
+    pub(super) const TRANSLATED: usize = Translations::CANDIDATES;
+
+    fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        at: i64,
+        identifier: &Identifier,
+        translations: &mut Translations,
+    ) {
         let time = packet.time;
         let [first, latest] = self.span.unwrap_or([time, time]);
         self.span = Some([first.min(time), latest.max(time)]);
@@ -95,7 +112,14 @@ impl Survey {
         self.bytes += u64::from(packet.original_length);
         self.digits = packet.digits;
         self.links.see(packet.link);
-        outcome_of(packet).each(&mut |outcome| self.see(&outcome, identifier));
+        let frame = (self.packets, Time(time));
+        outcome_of(packet).each(&mut |outcome| {
+            if let Outcome::Udp(datagram) = &outcome {
+                let now = Recording::of(datagram, frame);
+                translations.see(&now, datagram.payload.bytes, identifier);
+            }
+            self.see(&outcome, identifier);
+        });
     }
 
     fn see(&mut self, outcome: &Outcome<'_>, identifier: &Identifier) {

@@ -5,6 +5,7 @@
 //! - `drive`: the loop that feeds a decoder from a capture.
 //! - `events`: what comes out, in the order of the capture; `merge` puts the events of several decoders in that order.
 //! - `totals`: what has been counted at the end.
+//! - `translation`: datagrams that were recorded before and behind NAT.
 //!
 //! It knows no output, no file and no threads; but several decoders can share a capture: each reads
 //! all of it, and follows the flows of its share of all pairs of hosts.
@@ -16,6 +17,7 @@ mod merge;
 mod needs;
 mod options;
 mod totals;
+mod translation;
 
 pub use crate::flows::{ExchangeCounts, ExchangeEffect};
 pub use crate::message::{Checked, LeftOut, PassedRule, Value};
@@ -37,3 +39,6 @@ pub use totals::{
     PairTraffic, Port, ProbedPorts, RequestReview, Requests, STEAM_PORTS, Totals, Traffic,
     Unanswered, UnknownLinks,
 };
+#[cfg(feature = "partition")]
+pub(crate) use translation::Recording;
+pub(crate) use translation::Translations;

@@ -106,6 +106,7 @@ mod summary_servers;
 mod terminal;
 mod threads;
 mod traffic;
+mod translated;
 mod tshark;
 mod unanswered;
 mod vectors;

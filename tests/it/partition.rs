@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::support::sides::of_containers;
 use crate::support::{gamewire, samples};
 use captures::exchange::{self, Setting};
 use captures::traffic::{Conversation, Traffic};
@@ -605,4 +606,13 @@ fn filtered_lists_and_their_servers() {
     fs::write(&file, capture.pcap()).expect("a writable folder");
     assert!(one_checks(std::slice::from_ref(&file), false).contains("later, and 2 more"));
     comes_to_the_same("filtered lists", &[file]);
+}
+
+/// The originals of copies may be in another partition.
+#[test]
+fn datagrams_before_and_behind_nat() {
+    let folder = Folder::new("partition-nat");
+    let file = folder.0.join("nat.pcap");
+    fs::write(&file, of_containers(100).both.pcap()).expect("a writable folder");
+    comes_to_the_same("containers", &[file]);
 }

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use crate::support::sides::of_containers;
 use crate::support::{Run, gamewire, samples};
 use captures::exchange::Setting;
 use captures::traffic::{Conversation, Traffic};
@@ -234,6 +235,16 @@ fn fragmented_tunnels_are_read_by_the_thread_of_the_inner_hosts() {
     std::fs::write(&path, capture.pcap()).expect("a writable folder");
     let one = run(&["dissect", "--format", "json"], "1", &path);
     assert!(one.out.lines().count() > 120, "{}", one.out);
+    is_the_same(&path);
+    std::fs::remove_file(path).ok();
+}
+
+/// The originals of copies may be in the share of another thread.
+#[test]
+fn datagrams_before_and_behind_nat_have_the_same_output() {
+    let name = format!("gamewire-threads-nat-{}.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, of_containers(200).both.pcap()).expect("a writable folder");
     is_the_same(&path);
     std::fs::remove_file(path).ok();
 }

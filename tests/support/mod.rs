@@ -11,6 +11,7 @@ pub(crate) mod player;
 pub(crate) mod project;
 pub(crate) mod recording;
 pub(crate) mod screen;
+pub(crate) mod sides;
 pub(crate) mod skip;
 pub(crate) mod terminal;
 

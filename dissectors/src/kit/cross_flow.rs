@@ -68,6 +68,8 @@ pub enum CrossFlowEvent {
     Announced(u16),
     /// The sender refused a TCP connection from the receiver.
     Refused,
+    /// The datagram is a copy of one that was recorded between these, before or behind NAT: the sender, and the receiver.
+    Translated([SocketAddr; 2]),
     /// The sender, a master, gave the receiver a challenge: its bytes, or the start of their
     /// SHA-256. The rule requires that it is new.
     HandedOut([u8; 16], &'static Rule, NewFor),

@@ -80,6 +80,11 @@ impl<K: Eq + Hash, V> RecentMap<K, V> {
         self.young.insert(key, value);
     }
 
+    /// The value of the key.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.young.get(key).or_else(|| self.old.get(key))
+    }
+
     /// The value of the key, which becomes one of the latest.
     pub fn get_mut(&mut self, key: &K, most: usize) -> Option<&mut V> {
         if !self.old.is_empty()

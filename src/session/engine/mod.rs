@@ -27,6 +27,7 @@ mod recording;
 mod shard;
 mod shard_range;
 mod stream;
+mod translated;
 
 use std::net::IpAddr;
 
@@ -35,7 +36,7 @@ use dissectors::kit::{RuleCounts, Time, Transport};
 use super::events::Change;
 use super::{
     CutPackets, Datagrams, EventOrder, Files, Numbers, Options, OtherHosts, OtherPairs,
-    OtherTraffic, Totals, Traffic,
+    OtherTraffic, Totals, Traffic, Translations,
 };
 use crate::capture::{LinkType, Packet};
 use crate::flows::table::{FlowSlot, InOrder};
@@ -70,6 +71,7 @@ struct Session {
     cut: CutPackets,
     /// Hosts that other shares have seen.
     heard: OtherHosts,
+    translations: Translations,
 }
 
 /// The flows that are open at the end of a capture: of each shard, in the order of their numbers,
@@ -137,6 +139,7 @@ impl Session {
             passed_over: 0,
             cut: CutPackets::default(),
             heard: OtherHosts::default(),
+            translations: Translations::default(),
             context: PacketContext::new(options, Numbers::new(range.is_merged)),
         }
     }
@@ -223,12 +226,15 @@ impl Session {
         }
         let [source, destination] = glance.hosts();
         let (source, destination) = (IpAddr::V4(source), IpAddr::V4(destination));
+        let transport = if glance.is_udp() { Transport::Udp } else { Transport::Tcp };
+        // The key is made from values in registers, not from the outcome that was just written:
+        // reading that in other units than it was written stalls the processor until the stores
+        // complete.
+        let key = FlowKey { source, destination, ports: glance.ports(), transport };
+        if glance.is_udp() && self.is_copy(key, &glance, time, recorder) {
+            return;
+        }
         if let Some(shard) = self.range.place_of(source, destination) {
-            let transport = if glance.is_udp() { Transport::Udp } else { Transport::Tcp };
-            // The key is made from values in registers, not from the outcome that was just written:
-            // reading that in other units than it was written stalls the processor until the stores
-            // complete.
-            let key = FlowKey { source, destination, ports: glance.ports(), transport };
             self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder);
         } else if glance.is_udp() {
             self.pass_by(glance.payload(), time, recorder);
@@ -321,6 +327,9 @@ impl Session {
         let Some(key) = shard::key_of(outcome) else {
             return self.no_message(outcome, time, recorded, depth, recorder);
         };
+        if self.holds_copy(outcome, time, recorded, recorder) {
+            return;
+        }
         match self.range.place_of(key.source, key.destination) {
             Some(shard) => self.carried(shard, key, outcome, time, recorded, recorder),
             None => {
@@ -355,7 +364,7 @@ impl Session {
             }
             Datagrams::Beside => {
                 if let Outcome::Udp(datagram) = outcome {
-                    context.pass_datagram(shard, &key, datagram, recorder);
+                    context.pass_datagram(shard, &key, datagram, false, recorder);
                 }
             }
         }

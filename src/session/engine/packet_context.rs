@@ -48,6 +48,8 @@ pub(super) struct PacketContext {
     pub(super) frame: u64,
     /// The offset of the current packet in the capture file.
     pub(super) offset: u64,
+    /// A hash of the current datagram's bytes, by `keyed_hash`.
+    pub(super) hash: u64,
     pub(super) moment: EventOrder,
     pub(super) now: Time,
     pub(super) numbers: Numbers,
@@ -75,6 +77,7 @@ impl PacketContext {
             dropped: false,
             frame: 0,
             offset: 0,
+            hash: 0,
             moment: EventOrder::default(),
             now: Time(i64::MIN),
             numbers,

@@ -2,7 +2,7 @@
 //! each.
 
 use dissectors::Id;
-use dissectors::kit::{Mark, SeenMessage, Side, Transport, keyed_hash};
+use dissectors::kit::{Mark, SeenMessage, Side, Transport};
 
 use super::PacketContext;
 use super::recent::SentDatagram;
@@ -25,7 +25,7 @@ impl PacketContext {
     ) {
         self.headers.clear();
         match outcome {
-            Outcome::Udp(datagram) => self.pass_datagram(shard, key, datagram, recorder),
+            Outcome::Udp(datagram) => self.pass_datagram(shard, key, datagram, false, recorder),
             Outcome::Icmp(error) if key.transport == Transport::Udp => {
                 self.pass_error(key, error, recorder);
             }
@@ -51,19 +51,20 @@ impl PacketContext {
         ports.into_iter().for_each(|port| recorder.announced(self.moment, port, seen));
     }
 
-    /// A datagram.
+    /// A datagram. `is_translated`: it is a copy of one with other addresses.
     pub(super) fn pass_datagram<F: FieldSink>(
         &self,
         shard: &mut Shard,
         key: &FlowKey,
         datagram: &Datagram<'_>,
+        is_translated: bool,
         recorder: &mut Recorder<F>,
     ) {
         let (payload, identification) = (&datagram.payload, identification(datagram.headers.ipv4));
         let (frame, time) = (self.frame, self.now);
-        let hash = keyed_hash(payload.bytes);
-        let sent = SentDatagram { key, bytes: payload.bytes, hash, identification, frame, time };
-        let is_copy = payload.is_whole() && shard.passed.is_copy(&sent);
+        let (hash, bytes) = (self.hash, payload.bytes);
+        let sent = SentDatagram { key, bytes, hash, identification, frame, time };
+        let is_copy = is_translated || payload.is_whole() && shard.passed.is_copy(&sent);
         let tunnel = datagram.ip.tunnels.iter().any(|tunnel| tunnel != Tunnel::Mpls);
         let headers = DatagramHeaders {
             time,

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU64;
 
 use dissectors::kit::{
-    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Time, Transport, Unchecked, keyed_hash,
+    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Time, Transport, Unchecked,
 };
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Id, SharedStates};
@@ -191,7 +191,7 @@ impl Shard {
             if key.ports.into_iter().any(is_usual) {
                 self.other_traffic.see(key);
             }
-            if !self.is_other_copy(key, datagram, &payload, recorder) {
+            if !self.is_other_copy(context.hash, key, datagram, &payload, recorder) {
                 recorder.other_packet(&payload);
             }
             // A cut datagram may have been a message of a supported protocol.
@@ -216,7 +216,7 @@ impl Shard {
                 &joined
             }
         };
-        let hash = if lost { 0 } else { keyed_hash(bytes) };
+        let hash = if lost { 0 } else { context.hash };
         payload.hash = NonZeroU64::new(hash);
         let sent = SentDatagram {
             key,
@@ -240,6 +240,7 @@ impl Shard {
     #[inline]
     fn is_other_copy<F: FieldSink>(
         &mut self,
+        hash: u64,
         key: &FlowKey,
         datagram: &Datagram<'_>,
         payload: &Payload<'_>,
@@ -249,7 +250,7 @@ impl Shard {
             return false;
         }
         let &Payload { bytes, frame, time, .. } = payload;
-        let (hash, identification) = (keyed_hash(bytes), identification(datagram.headers.ipv4));
+        let identification = identification(datagram.headers.ipv4);
         self.others.is_copy(&SentDatagram { key, bytes, hash, identification, frame, time })
     }
 
@@ -425,7 +426,7 @@ impl Shard {
 
     /// A duplicate datagram, which is only shown.
     #[inline(never)]
-    fn copy<F: FieldSink>(
+    pub(super) fn copy<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
         slot: FlowSlot,
@@ -436,8 +437,14 @@ impl Shard {
     ) {
         context.headers.clear();
         let Some(mut flow) = self.table.flow(slot) else { return };
-        flow.touch(payload.side, payload.time);
-        let facts = context.facts(&flow, 0, &self.incomplete);
+        let mut facts = context.facts(&flow, 0, &self.incomplete);
+        let ends = [payload.from, payload.to];
+        if facts.ends_from(payload.side) == ends {
+            flow.touch(payload.side, payload.time);
+        } else {
+            // It was recorded on the other side of NAT, which says nothing of this one.
+            facts.ends = if payload.side == Side::First { ends } else { [ends[1], ends[0]] };
+        }
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         let FlowState::Conversation(conversation) = &mut flow.state else { return };
         let protocol = Some(conversation.id());
