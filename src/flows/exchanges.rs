@@ -79,7 +79,11 @@ impl Exchanges {
             effect.begins = true;
             self.reopen();
         }
-        if matches!(sending, Sending::GoesOn(_)) && self.open & 1 > 0 {
+        // One may also continue a request whose challenge is not in the capture, which was not answered.
+        let [latest, _] = self.answered_latest;
+        if matches!(sending, Sending::GoesOn(before) if before as u32 == latest)
+            && self.open & 1 > 0
+        {
             effect.reopens = true;
             self.open -= 1;
             self.reopen();

@@ -184,6 +184,7 @@ impl Conversation {
             info.filter(|info| is_challenge && waits(*info)).map(|info| info.mark.frame);
         let rest = self.rest.get_mut().filter(|_| !is_challenge);
         let goes_on = rest.and_then(|rest| rest.challenged.take());
+        let goes_on = goes_on.or_else(|| self.goes_on_unseen(summary, payload, clock));
         let mut overdue = None;
         if let Some(at) = self.requests.latest(|other| asked.what.repeats(&other.what)) {
             let Some(before) = self.requests.get(at) else { return (Sending::New, None) };
@@ -206,6 +207,43 @@ impl Conversation {
         let sending = Sending::of(goes_on, begins_anew);
         let removed = self.requests.push(asked, settings, budget);
         (sending, overdue.or(removed))
+    }
+
+    /// The packet of the request for a challenge that an info request continues, if that challenge is not in the capture.
+    fn goes_on_unseen(
+        &mut self,
+        summary: &RequestSummary,
+        payload: &Payload<'_>,
+        clock: Clock,
+    ) -> Option<u64> {
+        let challenge = summary.challenge.filter(|_| summary.kind == PacketKind::Info)?.value;
+        // 0 is what clients send that have none.
+        if challenge == 0 || self.given().contains(&challenge) {
+            return None;
+        }
+        let asked = self.requests.get(self.unchallenged_before(payload.frame)?)?;
+        let goes_on = asked.waits(clock).then_some(asked.mark.frame)?;
+        self.rest.get_or_default().began.get_or_insert(asked.began);
+        Some(goes_on)
+    }
+
+    /// The place of the latest request for a challenge before this packet, if that challenge did not come.
+    fn unchallenged_before(&self, frame: u64) -> Option<usize> {
+        self.requests.latest(|asked| {
+            asked.what.kind == PacketKind::Challenge && asked.is_open() && asked.mark.frame < frame
+        })
+    }
+
+    /// Data answers an info request with a challenge that is not in the capture: that proves that the server gave it.
+    /// Returns the request for it, which no longer waits.
+    pub(super) fn was_given_unseen(
+        &mut self,
+        challenge: i32,
+        asked: &PendingRequest,
+    ) -> Option<PendingRequest> {
+        let at = self.unchallenged_before(asked.mark.frame)?;
+        self.give(challenge);
+        self.requests.take(at)
     }
 
     /// The place of the request with the timestamp of a response, unchanged or masked.
@@ -338,6 +376,13 @@ impl Conversation {
     /// Whether the request of the latest whole response is in the capture.
     pub(super) fn done_was_asked(&self) -> bool {
         self.rest.get().is_some_and(|rest| rest.done.was_asked())
+    }
+
+    /// Whether data with this timestamp, for which no request is in the capture, was asked for with a challenge that is, and
+    /// is not what came before.
+    pub(super) fn is_of_another_request(&self, kind: PacketKind, timestamp: u32) -> bool {
+        let is_latest = self.rest.get().is_some_and(|rest| rest.done.is_latest(timestamp));
+        kind == PacketKind::Info && self.was_given_any() && !is_latest
     }
 
     /// Whether the pending request with this timestamp, if any, has been answered.

@@ -15,6 +15,7 @@
 //! protocol. One is identical to a challenge request with the timestamp 0: a message from a
 //! master's port is not treated as a request.
 
+mod accepted;
 mod asking;
 mod claim;
 mod conversation;
@@ -42,6 +43,7 @@ mod variables;
 pub use conversation::Conversation;
 pub use shared::SharedState;
 
+use accepted::accepted;
 use conversation::{EarlyRequest, ResponseMatch};
 use datagram_kind::DatagramKind;
 use decode::Header;
@@ -273,10 +275,11 @@ fn challenge_first<S: Sink>(
     let challenge = summary.map_or(0, |summary| summary.value);
     let early = EarlyRequest { challenge, mark: payload.mark().into() };
     let server_seen = cx.flow.seen[payload.side.other().index()];
-    if !server_seen && cx.conversation.came_early(early) {
+    let may_be_given = challenge != 0 && cx.conversation.may_be_challenged_elsewhere();
+    if (!server_seen || may_be_given) && cx.conversation.came_early(early) {
         return;
     }
-    if challenge != 0 && cx.conversation.may_be_challenged_elsewhere() {
+    if may_be_given {
         let evidence = cx.flow.evidence();
         rules::challenge_of_another(summary, challenge, evidence, payload.seen(), sink);
     } else {
@@ -286,7 +289,7 @@ fn challenge_first<S: Sink>(
 
 /// Checks requests before any challenge, once the server has sent a packet or the flow has ended.
 /// If the number in the request is given a moment later, the recording has the two in the wrong
-/// order.
+/// order. If data comes to a client that has asked for a challenge, the recording may lack that challenge.
 fn check_early<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     spoken: Option<&Payload<'_>>,
@@ -294,8 +297,9 @@ fn check_early<S: Sink>(
 ) {
     let early = cx.conversation.take_early();
     let is_asked = cx.conversation.may_be_challenged_elsewhere();
-    let is_challenge =
-        spoken.is_some_and(|payload| payload.bytes.first() == Some(&packet::CHALLENGE));
+    let first = spoken.and_then(|payload| payload.bytes.first());
+    let (is_challenge, is_data) =
+        (first == Some(&packet::CHALLENGE), first == Some(&packet::INFO));
     let spoken = spoken.filter(|_| !early.is_empty()).map(|payload| {
         let summary = is_challenge.then(|| decode::challenge_response(payload.bytes, &mut Blind));
         (summary.and_then(|summary| summary.challenge), payload.time)
@@ -307,6 +311,7 @@ fn check_early<S: Sink>(
         });
         let evidence = cx.flow.evidence();
         if is_asked && !is_challenge && challenge != 0 {
+            let evidence = Evidence { began: evidence.began && !is_data, ..evidence };
             rules::challenge_of_another(None, challenge, evidence, cx.flow.seen_in(mark), sink);
         } else if spoken.is_none() && challenge == 0 {
             let evidence = Evidence { began: false, ..evidence };
@@ -505,6 +510,11 @@ fn unasked<S: Sink>(
                 rules::UnaskedResponse { name: what, kind: kind as u8, timestamp, challenge };
             rules::asked_of_another(response, evidence, payload.seen(), sink);
         }
+        // One with another timestamp than those before is no copy, however soon it comes.
+        ResponseMatch::Nothing if cx.conversation.is_of_another_request(kind, timestamp) => {
+            sink.cross_flow(CrossFlowEvent::RequestMissing, payload.seen());
+            rules::asked_for(false, what, sink);
+        }
         ResponseMatch::Nothing => {
             cx.flow.response_alone(payload, sink);
             rules::asked_for(false, what, sink);
@@ -516,38 +526,6 @@ const fn kind_name(kind: PacketKind) -> &'static str {
     match kind {
         PacketKind::Info => "info",
         _ => "challenge",
-    }
-}
-
-/// An info request is answered although its challenge is not known to be correct.
-fn accepted<S: Sink>(
-    cx: &Context<'_, GameSpy4>,
-    asked: &PendingRequest,
-    payload: &Payload<'_>,
-    sink: &mut S,
-) {
-    let claimed = cx.conversation.claim_of(asked.what.timestamp());
-    // The server has given it since then: the recording may have the two in the wrong order.
-    if claimed.is_some_and(|challenge| cx.conversation.given().contains(&challenge)) {
-        return;
-    }
-    if let Some(challenge) = claimed
-        && asked.what.verified == Some(false)
-        && cx.conversation.may_be_challenged_elsewhere()
-    {
-        let evidence = cx.flow.evidence();
-        rules::challenge_of_another_answered(challenge, evidence, payload.seen(), sink);
-        return;
-    }
-    // The challenge may have come before the capture, or be another client's.
-    let is_unknown =
-        asked.what.form.has_challenge() && !cx.flow.began && !cx.conversation.was_given_any();
-    if asked.what.verified == Some(false) || is_unknown {
-        rules::wrong_challenge_answered(claimed, sink);
-    }
-    if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {
-        let fact = CrossFlowEvent::Accepted { challenge: challenge as u32, foreign: None };
-        sink.cross_flow(fact, payload.seen());
     }
 }
 

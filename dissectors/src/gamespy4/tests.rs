@@ -6,6 +6,7 @@ use super::{Conversation, GameSpy4};
 
 mod document;
 mod games;
+mod lost;
 mod packets;
 mod robustness;
 mod script;
