@@ -374,7 +374,11 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     let best = requests.best(fits, false, payload.side, clock);
     let asked = best.and_then(|(_, at)| requests.answer(at, Answer::ONLY, |_| false, clock));
     let again = value.is_some_and(|value| registration.is_mistaken(value));
-    let why = registration.challenge(value, asked);
+    let mut why = registration.challenge(value, asked);
+    let is_near = |interval| rules::is_heartbeat(interval, cx.settings);
+    if why == ChallengeReason::Nothing && registration.joins_unseen(payload.time, is_near) {
+        why = ChallengeReason::Unseen;
+    }
     // A server answers where it joined.
     if why != ChallengeReason::Nothing && value.is_some() && !is_elsewhere {
         // A newer challenge takes the place of the older.
@@ -386,6 +390,11 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
         sink.cross_flow(CrossFlowEvent::handed_out(&given, &rules::VM048, new_for), payload.seen());
     }
     unchallenged(cx, early, true, sink);
+    // Where the server has never joined, another address of the master may challenge it.
+    let has_joined = cx.conversation.registration().0.joined().is_some();
+    if has_joined && matches!(why, ChallengeReason::Nothing | ChallengeReason::Unseen) {
+        cx.flow.response_alone(payload, sink);
+    }
     let evidence = Evidence { waited: true, asked_party_seen: true, ..cx.flow.evidence() };
     rules::challenged(why, again.then_some(evidence), payload, sink);
 }
@@ -427,6 +436,9 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
         sink.evidence(Evidence { began: true, lost: payload.lost, ..cx.flow.evidence() });
     } else if matches!(claimed, Claimed::Other { .. }) {
         // It answers another challenge, which the capture lacks.
+        if cx.conversation.registration().0.awaits_challenge() {
+            sink.cross_flow(CrossFlowEvent::RequestMissing, payload.seen());
+        }
         sink.evidence(Evidence { lossy: true, lost: payload.lost, ..cx.flow.evidence() });
     }
     let master_seen = cx.flow.seen.get(payload.side.other().index()) == Some(&true);

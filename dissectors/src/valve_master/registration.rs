@@ -13,6 +13,8 @@ pub(super) enum ChallengeReason {
     Asked(PendingRequest),
     /// An info string before it that cannot be checked, or a join that was given up.
     Perhaps,
+    /// A join that is due, and not in the capture.
+    Unseen,
     /// There was no reason.
     Nothing,
 }
@@ -94,6 +96,8 @@ pub(super) struct Registration {
     engine: Option<Engine>,
     /// The time of the quit.
     quit: Option<Time>,
+    /// The join of the latest round is not in the capture.
+    is_join_unseen: bool,
 }
 
 /// Maximum number of challenges in earlier joins that are kept.
@@ -154,6 +158,11 @@ impl Registration {
         self.engine
     }
 
+    /// Whether no challenge came to the latest join.
+    pub(super) fn awaits_challenge(&self) -> bool {
+        self.joined.is_some() && !self.is_challenged
+    }
+
     /// Adds a join. `waits`: so does an earlier one.
     pub(super) fn join(&mut self, join: &PendingRequest, waits: bool, timeout: i64) -> JoinResult {
         let Asked::Challenge(server_challenge) = join.what else { return JoinResult::default() };
@@ -176,7 +185,7 @@ impl Registration {
             _ => self.begin_round(now),
         }
         self.joined = Some(now);
-        self.reported = false;
+        (self.reported, self.is_join_unseen) = (false, false);
         self.is_challenged = join.due == ResponseDue::No;
         let before = std::mem::replace(&mut self.server_challenge, server_challenge);
         if !waits {
@@ -187,6 +196,19 @@ impl Registration {
             self.earlier.push(before);
         }
         joined
+    }
+
+    /// A challenge came for no reason. Where a join is due, that of this server is missing: it begins a round as if it had
+    /// been recorded, but never twice in a row. `is_near`: whether a join is due after so many nanoseconds.
+    pub(super) fn joins_unseen(&mut self, now: Time, is_near: impl Fn(i64) -> bool) -> bool {
+        let is_due = self.round.is_some_and(|round| is_near(now.since(round)));
+        if !is_due || self.quit.is_some() || self.is_join_unseen {
+            return false;
+        }
+        self.begin_round(now);
+        (self.is_taken, self.is_join_unseen, self.is_challenged) = (false, true, true);
+        (self.joined, self.reported) = (Some(now), false);
+        true
     }
 
     fn begin_round(&mut self, now: Time) {

@@ -158,9 +158,13 @@ pub(in crate::valve_master) fn challenged<S: Sink>(
     sink: &mut S,
 ) {
     let at = payload.whole();
-    sink.checked(&VM041, why != ChallengeReason::Nothing, at, || {
-        "no join and no wrong challenge came before this challenge".to_owned()
-    });
+    let unasked = || "no join and no wrong challenge came before this challenge".to_owned();
+    if why == ChallengeReason::Unseen {
+        let evidence = Evidence { lost: true, ..Evidence::default() };
+        sink.recalled(&VM041, false, evidence, &payload.mark(), unasked);
+    } else {
+        sink.checked(&VM041, why != ChallengeReason::Nothing, at, unasked);
+    }
     if let ChallengeReason::Asked(asked) = why
         && asked.due == ResponseDue::Yes
     {

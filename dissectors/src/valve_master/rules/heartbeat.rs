@@ -118,6 +118,14 @@ const SECOND: i64 = 1_000_000_000;
 /// The part of a finding about a late join.
 pub(in crate::valve_master) const JOINS_LATE: &str = "joins again only after";
 
+/// Whether joins follow each other as often as they should, after so many nanoseconds.
+pub(in crate::valve_master) fn is_heartbeat(interval: i64, settings: &Settings) -> bool {
+    let settings = &settings.protocols.valve_master;
+    let usual = settings.heartbeat;
+    let most = u128::from(usual.unsigned_abs()) * u128::from(settings.heartbeat_tolerance);
+    u128::from(interval.abs_diff(usual)) * 100 <= most
+}
+
 /// `interval`: nanoseconds since the previous join.
 pub(in crate::valve_master) fn rejoined<S: Sink>(
     interval: i64,
@@ -125,10 +133,8 @@ pub(in crate::valve_master) fn rejoined<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    let settings = &settings.protocols.valve_master;
-    let usual = settings.heartbeat;
-    let most = u128::from(usual.unsigned_abs()) * u128::from(settings.heartbeat_tolerance);
-    let is_near = |interval: i64| u128::from(interval.abs_diff(usual)) * 100 <= most;
+    let is_near = |interval: i64| is_heartbeat(interval, settings);
+    let usual = settings.protocols.valve_master.heartbeat;
     sink.checked(&VM044, is_near(interval), at, || {
         let joins = if interval > usual { JOINS_LATE } else { "joins again after" };
         let [seconds, usual] = [interval, usual].map(|nanoseconds| nanoseconds / SECOND);

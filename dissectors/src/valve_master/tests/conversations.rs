@@ -393,6 +393,36 @@ fn an_answer_to_a_challenge_that_is_missing_proves_nothing() {
     }
 }
 
+/// The join of a round is missing: a challenge where a join is due shows it.
+#[test]
+fn a_join_that_was_not_recorded_is_no_fault() {
+    let (right, second) = (info("1339895702"), info("7"));
+    let (third, other) = (given(7), given(8));
+    let mut steps = vec![
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, GIVEN),
+        (30, SERVER, MASTER, &right[..]),
+        (300_020, MASTER, SERVER, &third[..]),
+        (300_030, SERVER, MASTER, &second[..]),
+        (600_000, SERVER, MASTER, b"q"),
+        (600_020, MASTER, SERVER, GIVEN),
+        (600_030, SERVER, MASTER, &right[..]),
+    ];
+    let outcome = converse(&steps, 610_000);
+    assert_eq!((outcome.failed(), outcome.inconclusive()), (vec![], vec!["VM041"]));
+    assert_eq!(outcome.passed("VM044"), 1);
+    // Not where none is due.
+    for step in &mut steps[3..5] {
+        step.0 -= 150_000;
+    }
+    assert_eq!(converse(&steps, 610_000).failed(), ["VM041", "VM044"]);
+    // Nor again and again.
+    steps.truncate(3);
+    steps.push((300_020, MASTER, SERVER, &third[..]));
+    steps.push((600_020, MASTER, SERVER, &other[..]));
+    assert!(converse(&steps, 610_000).failed().contains(&"VM041"));
+}
+
 #[test]
 fn a_challenge_given_before_the_capture_may_come_back() {
     let (first, second) = (info("1"), info("2"));
