@@ -75,12 +75,12 @@ impl RecentChallenges {
     }
 
     /// Checks a response of this time against the latest challenge, and those for which an answer may still come: a newer
-    /// one may have crossed it on the way.
+    /// one may have crossed it on the way. `lacks_some`: there may be one that the capture lacks.
     pub(super) fn check<S: Sink>(
         &self,
         game: Option<&[u8]>,
         (code, enctype): (Read<&[u8]>, u8),
-        now: Time,
+        (now, lacks_some): (Time, bool),
         settings: &Settings,
         sink: &mut S,
     ) -> ValidateResult {
@@ -99,7 +99,7 @@ impl RecentChallenges {
             expected(game, given, enctype, settings) == code.value.try_into().ok()
         };
         let ok = self.given.iter().flatten().filter(is_due).any(is_right);
-        if !ok && self.blurred {
+        if !ok && (self.blurred || lacks_some) {
             return ValidateResult::Unknown;
         }
         rules::validate_code(code, ok, latest, sink);

@@ -44,6 +44,10 @@ pub(super) struct Uplink {
     unasked: Option<Time>,
     /// The pending challenge.
     due: Option<Request<()>>,
+    /// A heartbeat came after the latest challenge.
+    is_beaten: bool,
+    /// A challenge that was not answered in time, and the number of heartbeats since then.
+    ignored: Option<(Request<()>, u8)>,
 }
 
 impl Uplink {
@@ -101,6 +105,10 @@ struct GivenChallenge {
     answered: bool,
 }
 
+/// So many heartbeats without a further challenge show that a master is content with a server: it challenges one that has not
+/// proven its game.
+const CONTENT: u8 = 3;
+
 /// The same challenge within this time is a copy from the network or the recorder.
 const COPIES: i64 = 500_000_000;
 
@@ -128,6 +136,10 @@ pub(super) fn heartbeat<S: Sink>(
     let pair = pair(payload.from, port, payload.to);
     let uplink = cx.conversation.uplink();
     uplink.server = Some(payload.side);
+    uplink.is_beaten = true;
+    if let Some((_, beats)) = &mut uplink.ignored {
+        *beats = beats.saturating_add(1);
+    }
     if uplink.beat.as_ref().is_none_or(|beat| (beat.0, &*beat.1) != (port, game)) {
         uplink.neighbour = uplink.beat.replace((port, shared::name(game)));
     }
@@ -234,6 +246,9 @@ pub(super) fn secure<S: Sink>(
         rules::challenge_given(challenge.value, payload.seen(), sink);
     }
     let answered = uplink.unasked.take().is_some_and(|time| now.since(time) <= Time::MOMENT);
+    uplink.is_beaten = false;
+    challenged_again(cx, now, sink);
+    let uplink = cx.conversation.uplink();
     uplink.challenges.give(challenge.value, payload);
     uplink.met = true;
     uplink.challenged = (!words.basic).then_some(server);
@@ -313,7 +328,10 @@ pub(super) fn validate<S: Sink>(
     }
     let Some(code) = words.validate.filter(|_| words.is_sound()) else { return };
     let most = cx.settings.limits.remembered;
+    challenged_again(cx, payload.time, sink);
     let uplink = cx.conversation.uplink();
+    // A heartbeat since the latest challenge, if that was answered, may have drawn another.
+    let lacks_some = uplink.is_beaten && uplink.given.as_ref().is_none_or(|given| given.answered);
     let due = uplink.is_answered(payload, sink);
     let announced = announced(due, payload, words, sink);
     if let Some(announced) = announced {
@@ -331,10 +349,12 @@ pub(super) fn validate<S: Sink>(
     let beat = uplink.beat.as_ref().filter(|_| uplink.server == Some(payload.side));
     let game = words.gamename.map(|game| game.value).or(beat.map(|beat| &*beat.1));
     let game = game.or_else(|| cx.shared.game(payload.from, payload.to.ip(), most));
-    let worth =
-        uplink.challenges.check(game, (code, words.enctype), payload.time, cx.settings, sink);
+    let when = (payload.time, lacks_some);
+    let worth = uplink.challenges.check(game, (code, words.enctype), when, cx.settings, sink);
     let is_whole = cx.flow.began && cx.flow.seen[payload.side.other().index()];
-    if !is_whole && uplink.challenges.are_unseen() && codes::is_known(game, code, cx.settings) {
+    let is_unseen = !is_whole && uplink.challenges.are_unseen()
+        || lacks_some && worth == ValidateResult::Unknown && !uplink.challenges.is_empty();
+    if is_unseen && codes::is_known(game, code, cx.settings) {
         rules::challenge_unseen(&payload.mark(), sink);
     }
     let port = announced.map(|announced| announced.0).or(beat.map(|beat| beat.0));
@@ -430,12 +450,31 @@ pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
     }
     if let Some(due) = uplink.due.take_if(is_due) {
         let (evidence, mark) = (flow.missing(&due, clock), due.mark);
-        rules::challenge_ignored(evidence, &mark, sink);
+        let is_proven = evidence.suffices(NeededEvidence::Response);
         let port = uplink.beat.as_ref().map(|beat| beat.0);
-        if let Some(port) = port.filter(|_| evidence.suffices(NeededEvidence::Response)) {
+        // What the master does then shows whether the response was only not recorded.
+        let before = uplink.ignored.replace((due, 0));
+        if let Some((before, _)) = before {
+            rules::challenge_ignored(flow.missing(&before, clock), &before.mark, sink);
+        }
+        if let Some(port) = port.filter(|_| is_proven) {
             let [to, from] = cx.flow.ends_from(mark.side);
             let step = Registration { port, step: RegistrationStep::Ignored };
             sink.cross_flow(CrossFlowEvent::Registered(step), SeenMessage { mark, from, to });
         }
+    }
+    if end && let Some((ignored, beats)) = cx.conversation.uplink().ignored.take() {
+        let missing = flow.missing(&ignored, clock);
+        let lossy = missing.lossy || beats >= CONTENT && !missing.refused && !missing.complete;
+        rules::challenge_ignored(Evidence { lossy, ..missing }, &ignored.mark, sink);
+    }
+}
+
+/// The server is challenged again, or answers late: an earlier challenge, which it left without an answer, was not answered
+/// somewhere else.
+fn challenged_again<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
+    if let Some((ignored, _)) = cx.conversation.uplink().ignored.take() {
+        let evidence = cx.flow.missing(&ignored, cx.settings.clock(now));
+        rules::challenge_ignored(evidence, &ignored.mark, sink);
     }
 }
