@@ -24,7 +24,7 @@ use dissectors::kit::{
     Severity, Side, Sink, Verdict,
 };
 use dissectors::ledger::{CrossFlowBreach, Ledger, LedgerSettings, seems_lossy};
-use dissectors::net_rules::{NET009, NET011};
+use dissectors::net_rules::{NET006, NET009, NET011};
 
 use crate::capture::Packets;
 use crate::filter::Filter;
@@ -247,10 +247,12 @@ impl Checker {
         self.results.add(&read.rules);
         let orphans = self.review(read);
         let responses = self.traffic.exchanges().answered + orphans;
-        let seems_lossy = seems_lossy(orphans, responses);
+        let gaps = self.traffic.gaps;
+        let messages = self.results.counts(&NET006).passed + gaps;
+        let seems_lossy = seems_lossy(orphans, responses) || seems_lossy(gaps, messages);
         self.reviewed.dropped = read.dropped || seems_lossy;
         if seems_lossy && !read.dropped {
-            self.note_losses(orphans);
+            self.note_losses(orphans, gaps);
         }
         self.review_requests(read);
         self.review_cut(read);

@@ -86,13 +86,17 @@ impl Checker {
         review.orphans
     }
 
-    /// Responses without requests show that the recorder lost packets, and did not say so.
-    pub(super) fn note_losses(&mut self, orphans: u64) {
+    /// Responses without requests, and bytes that were acknowledged, but not recorded, show that the recorder lost packets,
+    /// and did not say so.
+    pub(super) fn note_losses(&mut self, orphans: u64, gaps: u64) {
         let mark = Mark { frame: 0, time: Time(0), length: 0, side: Side::First };
         self.results.noted_before(&NET010, &mark, || {
-            format!(
-                "packets seem to be missing: {orphans} responses have no request in the capture"
-            )
+            let orphans = (orphans > 0)
+                .then(|| format!("{orphans} responses have no request in the capture"));
+            let gaps =
+                (gaps > 0).then(|| format!("{gaps} times, acknowledged bytes of a stream lack"));
+            let all = Vec::from_iter(orphans.into_iter().chain(gaps));
+            format!("packets seem to be missing: {}", all.join("; "))
         });
         self.take(&FlowContext::outside(6), None);
     }

@@ -288,7 +288,9 @@ impl Direction {
     pub(super) fn give_up_all<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         while !self.ignored && (self.has_hole() || self.waits_to_jump()) {
             let (next, waited) = (self.next, self.waits_to_jump());
-            self.give_up(GapCause::End, cx);
+            let is_acknowledged = self.held.as_ref().is_some_and(|held| next < held.acked.0);
+            let cause = if is_acknowledged { GapCause::Acknowledged } else { GapCause::End };
+            self.give_up(cause, cx);
             if self.next == next && !waited {
                 return;
             }

@@ -97,6 +97,13 @@ impl<F: FieldSink> StreamReader for Reading<'_, F> {
         else {
             return;
         };
+        // Of a direction that was not recorded at all, the recorder lost nothing.
+        let is_recorded = self.flow.facts().seen[event.side.index()];
+        if let StreamEventKind::Gap { cause: GapCause::Acknowledged, .. } = event.kind
+            && is_recorded
+        {
+            self.recorder.lacks_acknowledged();
+        }
         if let StreamEventKind::Gap { cause: GapCause::Snapped, .. } = event.kind {
             self.report(id, &event, &NET001, SNAPPED.to_owned());
         }

@@ -129,6 +129,11 @@ impl<F: FieldSink> Recorder<F> {
         self.selected
     }
 
+    /// Bytes of a stream are missing that its receiver has acknowledged.
+    pub(super) fn lacks_acknowledged(&mut self) {
+        self.traffic.iter_mut().for_each(|traffic| traffic.gaps += 1);
+    }
+
     /// The counts of messages so far, if needed.
     pub(super) fn traffic(&self) -> Option<&Traffic> {
         self.traffic.as_deref()

@@ -22,6 +22,8 @@ pub struct Traffic {
     exchanges: [ExchangeCounts; Id::ALL.len()],
     /// The load on servers.
     pub loads: Loads,
+    /// How often bytes of a stream are missing that its receiver has acknowledged: the recorder lost them.
+    pub gaps: u64,
 }
 
 impl Default for Traffic {
@@ -34,7 +36,7 @@ impl Traffic {
     pub(in crate::session) fn new(requests: Requests, loads: Loads) -> Traffic {
         let exchanges = [ExchangeCounts::default(); Id::ALL.len()];
         let probed = ProbedPorts::default();
-        Traffic { messages: 0, protocols: 0, requests, probed, exchanges, loads }
+        Traffic { messages: 0, protocols: 0, requests, probed, exchanges, loads, gaps: 0 }
     }
 
     /// A message with this effect on exchanges.
@@ -74,6 +76,7 @@ impl Traffic {
         self.probed.add(other.probed);
         self.exchanges.iter_mut().zip(other.exchanges).for_each(|(all, more)| all.add(more));
         self.loads.add(other.loads);
+        self.gaps += other.gaps;
     }
 }
 
