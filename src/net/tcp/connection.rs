@@ -79,7 +79,7 @@ impl Connection {
     /// silent for long. Bytes after gaps are passed to the reader.
     pub fn give_up_gaps<R: StreamReader>(&mut self, budget: &mut StreamBudget, reader: &mut R) {
         for side in Side::BOTH {
-            self.with(side, budget, reader, |own, cx| own.give_up_all(cx));
+            self.with(side, budget, reader, |own, cx| own.give_up_all(false, cx));
         }
     }
 
@@ -371,7 +371,8 @@ impl Connection {
     ) {
         let other = first.other();
         for side in [first, other] {
-            self.with(side, budget, reader, |own, cx| own.give_up_all(cx));
+            let is_reset = side == first && end == StreamEnd::Reset;
+            self.with(side, budget, reader, |own, cx| own.give_up_all(is_reset, cx));
         }
         for side in [first, other] {
             self.with(side, budget, reader, |own, cx| own.show_last(end, cx));

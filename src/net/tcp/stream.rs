@@ -284,12 +284,18 @@ impl Direction {
         self.held.as_ref().is_some_and(|held| held.jump.is_some())
     }
 
-    /// Skips all gaps.
-    pub(super) fn give_up_all<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
+    /// Skips all gaps. `is_reset`: its sender has reset the connection, which shows how far the stream extends, but not that
+    /// it arrived.
+    pub(super) fn give_up_all<R: StreamReader>(
+        &mut self,
+        is_reset: bool,
+        cx: &mut ReaderContext<'_, R>,
+    ) {
         while !self.ignored && (self.has_hole() || self.waits_to_jump()) {
             let (next, waited) = (self.next, self.waits_to_jump());
             let is_acknowledged = self.held.as_ref().is_some_and(|held| next < held.acked.0);
-            let cause = if is_acknowledged { GapCause::Acknowledged } else { GapCause::End };
+            let cause =
+                if is_acknowledged && !is_reset { GapCause::Acknowledged } else { GapCause::End };
             self.give_up(cause, cx);
             if self.next == next && !waited {
                 return;
