@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use dissectors::kit::Time;
 
+use super::fact::{NO_ACCIDENT, is_too_much};
+
 /// What a request and its response take on any path, in nanoseconds.
 const ON_THE_WAY: i64 = 1_000_000_000;
 
@@ -41,4 +43,17 @@ impl List {
         self.pace.beyond += (waited.unwrap_or(0) - ON_THE_WAY).max(0);
         waited
     }
+}
+
+/// Whether it is no accident that clients wait for the next part of these lists: one request may be lost. Beside `whole`
+/// lists, of so many requests, a client must have asked again, or too many must have stopped.
+pub(super) fn is_no_accident(waiting: &[List], whole: u64, requests: u64) -> bool {
+    let stopped = waiting.iter().filter(|list| list.pages > 0);
+    let times = || stopped.clone().filter_map(|list| list.waits).map(|(.., times)| times);
+    if whole == 0 {
+        return times().sum::<u64>() > 1;
+    }
+    let count = stopped.clone().count() as u64;
+    let are_many = is_too_much(count, requests) || count > whole;
+    times().any(|times| times > 1) || count >= NO_ACCIDENT && are_many
 }

@@ -3,10 +3,11 @@
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{CauseKind, Item, NeededEvidence, Time, causes, is_private};
+use dissectors::kit::{Item, NeededEvidence, Time, causes, is_private};
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
 use super::lists::{Listing, Lists, MasterLists, Sighting};
+use super::missing_steps::{accepted_since, proves_nothing};
 use super::registration::Registration;
 use super::server::Server;
 use super::{CapturePosition, Diagnosis};
@@ -419,29 +420,6 @@ fn ceased(registration: &mut Registration, end: Time, heard: Option<Time>) {
     match is_there {
         true => beats.fails_by(vec![Failure::new(&causes::HEARTBEAT_RARE, frame, text)]),
         false => beats.doubt(vec![frame], Failure::new(&causes::NOT_IN_CAPTURE, frame, text)),
-    }
-}
-
-/// The recording lost packets: what is missing may be among them.
-fn proves_nothing(registration: &mut Registration) {
-    for item in [Item::Challenged, Item::Echo, Item::Probed, Item::ProbeBack, Item::Accepted] {
-        let fact = registration.fact_mut(item);
-        let why = fact.failure(false).filter(|why| why.cause.kind == CauseKind::Silence).cloned();
-        if let Some(why) = why {
-            fact.fails_by(Vec::new());
-            fact.open_by(Failure { cause: &causes::CAPTURE_DROPS, ..why });
-        }
-    }
-}
-
-/// A master that accepts the server after a challenge got its answer, though the capture lacks that one.
-fn accepted_since(registration: &mut Registration) {
-    let accepted = registration.fact(Item::Accepted);
-    let (is_accepted, since) = (accepted.good > 0 && accepted.run == 0, accepted.latest());
-    let echo = registration.fact_mut(Item::Echo);
-    let is_missing = |why: &Failure| why.cause.kind == CauseKind::Silence;
-    if is_accepted && echo.failures().iter().all(is_missing) {
-        echo.mend(since);
     }
 }
 

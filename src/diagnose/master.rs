@@ -10,7 +10,7 @@ use super::checklist::Checklist;
 use super::fact::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE, is_too_much};
 use super::failing_clients::FailingClients;
 use super::find_or_add::keep_latest;
-use super::list_progress::{List, Pace};
+use super::list_progress::{List, Pace, is_no_accident};
 use super::own_words::words;
 use super::pattern::{CommonOfLists, ListRequests, first_names};
 use super::refusal::{is_unchanged, refusal, unreadable};
@@ -422,11 +422,10 @@ impl Master {
         self.clients.iter().map(SocketAddr::ip)
     }
 
-    /// A list ended early. Where clients ask for each part over UDP, one request without an answer says little beside
-    /// whole lists, and nothing about lists that never began.
+    /// A list ended early. Where clients ask for each part over UDP, one request without an answer says little: what waits
+    /// at the end is judged.
     pub(super) fn cut(&mut self, client: IpAddr, frame: u64, words: &str) {
-        let has_begun = || self.lists.iter().any(|list| list.pages > 0);
-        if self.is_paged() && (self.items.is_met(Item::GivesWholeList) || !has_begun()) {
+        if self.is_paged() {
             return;
         }
         self.cut.fails(client);
@@ -448,8 +447,8 @@ impl Master {
             return;
         }
         let is_due = |list: &&List| {
-            let waits = list.waits.map(|(_, sent, _)| around.end.since(sent));
-            waits.is_some_and(|waits| around.complete || waits >= around.timeout)
+            let sent = list.waits.map(|(_, sent, _)| sent);
+            sent.is_some_and(|sent| around.complete || around.end.since(sent) >= around.timeout)
         };
         let waiting = Vec::from_iter(self.lists.iter().filter(is_due).copied());
         // It closes the connection without a word then.
@@ -559,6 +558,8 @@ impl Master {
     /// Clients still wait for these lists, or for their next part.
     fn waited_for(&mut self, waiting: &[List], is_complete: bool) {
         let stopped = waiting.iter().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
+        let whole = Some(self.items.fact(Item::GivesWholeList)).filter(|it| it.run == 0);
+        let whole = whole.map_or(0, |it| it.good);
         let counts = self.requests.counts();
         let unanswered = counts.missing();
         let is_share = counts.asked >= ENOUGH && is_too_much(unanswered, counts.asked);
@@ -566,7 +567,7 @@ impl Master {
         // What is so for one client is said of that client.
         let is_apart = self.common.as_ref().is_some_and(|it| !it.is_of_client());
         let gives_some = self.items.is_met(Item::GivesList);
-        if let Some(list) = stopped
+        if let Some(list) = stopped.filter(|_| is_no_accident(waiting, whole, counts.asked))
             && let Some((frame, _, times)) = list.waits
         {
             let values: [(_, &dyn Display); 3] = [

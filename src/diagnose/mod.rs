@@ -34,6 +34,7 @@ mod list_progress;
 mod listing;
 mod lists;
 mod master;
+mod missing_steps;
 mod nat;
 mod other_answers;
 mod other_traffic;

@@ -219,8 +219,13 @@ pub(super) fn validate<S: Sink>(
     connection.enctype = words.enctype;
     let Some(code) = words.code() else { return };
     let game = words.gamename.map(|game| game.value);
-    let worth =
-        connection.challenges.check(game, (code, words.enctype), (payload.time, false), cx.settings, sink);
+    let worth = connection.challenges.check(
+        game,
+        (code, words.enctype),
+        (payload.time, false),
+        cx.settings,
+        sink,
+    );
     let early = connection.challenges.is_empty() && !connection.master_spoke;
     let lost = payload.lost;
     let wrong = worth == ValidateResult::Wrong && !lost && !connection.is_exempt;

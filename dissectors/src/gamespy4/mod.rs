@@ -298,8 +298,7 @@ fn check_early<S: Sink>(
     let early = cx.conversation.take_early();
     let is_asked = cx.conversation.may_be_challenged_elsewhere();
     let first = spoken.and_then(|payload| payload.bytes.first());
-    let (is_challenge, is_data) =
-        (first == Some(&packet::CHALLENGE), first == Some(&packet::INFO));
+    let (is_challenge, is_data) = (first == Some(&packet::CHALLENGE), first == Some(&packet::INFO));
     let spoken = spoken.filter(|_| !early.is_empty()).map(|payload| {
         let summary = is_challenge.then(|| decode::challenge_response(payload.bytes, &mut Blind));
         (summary.and_then(|summary| summary.challenge), payload.time)

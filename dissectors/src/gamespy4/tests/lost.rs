@@ -59,4 +59,3 @@ fn a_wrong_challenge_beside_one_that_was_recorded_is_a_fault() {
     let codes = answered(asked(Some("7")));
     assert!(!codes.iter().any(|code| code.starts_with("GS40")), "{codes:?}");
 }
-
