@@ -1,0 +1,88 @@
+//! Masters from which nothing comes: no packet, no connection, no greeting.
+
+use std::fmt::Display;
+
+use dissectors::kit::{Item, causes};
+
+use super::super::fact::{Failure, NO_ACCIDENT};
+use super::{Connections, Master, Surroundings};
+use crate::text::{counted, grouped};
+
+impl Master {
+    /// Only attempts to connect to it are in the capture, and no packet of the port that they go to.
+    fn is_unreached(&self) -> bool {
+        self.unreached.count > 0
+            && self.silent.count == 0
+            && self.spoke == 0
+            && self.requests.begun() == 0
+    }
+
+    /// No packet comes from it, or no longer, or none from the port to which its clients connect.
+    pub(super) fn is_unheard(&mut self, around: &Surroundings) -> bool {
+        let speaks = self.spoke > 0;
+        let is_gone = self.unreached.count >= NO_ACCIDENT && self.silent.count == 0;
+        let is_heard = if speaks { !is_gone } else { around.is_heard || self.is_elsewhere };
+        if is_heard && self.is_unreached() {
+            self.connects_in_vain(around);
+            return true;
+        }
+        if is_heard {
+            return false;
+        }
+        let (times, frame) = match speaks {
+            true => (self.unreached.count, self.unreached.frame),
+            false => (self.requests.begun().max(self.clients.len() as u64).max(1), self.first),
+        };
+        let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
+        let why = Failure::with(&causes::masters::MASTER_SILENT, frame, &values);
+        let is_proven =
+            around.complete || times >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
+        let reached = self.items.fact(Item::Reached);
+        match is_proven {
+            true => reached.fails(why),
+            false if speaks => reached.doubt(vec![frame], why),
+            false => reached.open_by(why),
+        }
+        true
+    }
+
+    /// It is heard otherwise, and does not accept connections.
+    fn connects_in_vain(&mut self, around: &Surroundings) {
+        let Connections { count, frame } = self.unreached;
+        let connections = counted(count, "connection");
+        let values: [(_, &dyn Display); 2] =
+            [("connections", &connections), ("port", &self.address.port())];
+        let why = Failure::with(&causes::masters::TCP_UNANSWERED, frame, &values);
+        let reached = self.items.fact(Item::Reached);
+        let is_proven =
+            around.complete || count >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
+        match is_proven {
+            true => reached.fails(why),
+            false => reached.open_by(why),
+        }
+    }
+
+    /// It accepts connections, and does not greet as its protocol demands, or no longer.
+    pub(super) fn never_speaks(&mut self, around: &Surroundings) -> bool {
+        if !self.greets() || around.is_lossy {
+            return false;
+        }
+        let Connections { count: times, frame } = self.silent;
+        let speaks = self.spoke > 0;
+        let is_asked = self.is_probed || !self.clients.is_empty();
+        let why = |times: u64, frame| {
+            let connections = counted(times, "connection");
+            let values: [(_, &dyn Display); 1] = [("connections", &connections)];
+            Failure::with(&causes::masters::NEVER_SPEAKS, frame, &values)
+        };
+        let asked = self.clients.len().max(1) as u64;
+        match self.items.fact(Item::Greets) {
+            greeting if !speaks && is_asked => greeting.fails(why(asked, self.first)),
+            greeting if speaks && times >= NO_ACCIDENT => {
+                greeting.fails_by(vec![why(times, frame)]);
+            }
+            _ => return false,
+        }
+        true
+    }
+}
