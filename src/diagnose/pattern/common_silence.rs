@@ -26,16 +26,20 @@ impl CommonSilences {
     /// All exchanges are known: finds the times in which several of these servers, by their hosts, are silent.
     pub(in crate::diagnose) fn conclude<'p>(
         &mut self,
-        servers: impl Iterator<Item = (IpAddr, &'p Pattern)> + Clone,
+        servers: impl Iterator<Item = (IpAddr, &'p Pattern)>,
     ) {
-        let is_common = |span: &[Time; 2]| {
-            let silent = servers.clone().filter(|(_, pattern)| {
-                pattern.periods.silent_spans().any(|of_server| is_within(of_server, *span))
-            });
-            let hosts: Set<IpAddr> = silent.map(|(host, _)| host).collect();
-            hosts.len() as u64 >= NO_ACCIDENT
-        };
-        self.found = self.periods.silent_spans().filter(is_common).collect();
+        let mut silent = Vec::from_iter(self.periods.silent_spans().map(|it| (it, Set::default())));
+        if silent.is_empty() {
+            return;
+        }
+        for (host, pattern) in servers {
+            for span in pattern.periods.silent_spans() {
+                let common = silent.iter_mut().find(|(common, _)| is_within(span, *common));
+                common.into_iter().for_each(|(_, hosts)| _ = hosts.insert(host));
+            }
+        }
+        silent.retain(|(_, hosts)| hosts.len() as u64 >= NO_ACCIDENT);
+        self.found = silent.into_iter().map(|(span, _)| span).collect();
     }
 
     /// Whether a server is silent because nobody answers.
