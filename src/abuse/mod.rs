@@ -55,6 +55,7 @@ pub use omitted::Omitted;
 pub use seen::SeenTraffic;
 pub use senders::{Sender, Senders, SentPacket};
 pub use setting::AbuseSetting;
+pub use sources::network_of;
 pub use verdict::{Attack, Legitimate, SourcesOf};
 
 /// Bytes of memory per target, without its sources and packets.

@@ -428,9 +428,15 @@ fn largest(mut all: Vec<(IpAddr, u64)>, most: usize) -> Vec<(IpAddr, u64)> {
     all
 }
 
-/// The network of an address, with these prefix lengths in IPv4 and in IPv6.
-pub(super) fn network(address: IpAddr, [v4, v6]: [u8; 2]) -> IpAddr {
-    first_address(address, if address.is_ipv4() { v4 } else { v6 })
+/// The network of an address, with these prefix lengths in IPv4 and in IPv6: its first address, and its length.
+pub fn network_of(address: IpAddr, [v4, v6]: [u8; 2]) -> (IpAddr, u8) {
+    let length = if address.is_ipv4() { v4 } else { v6 };
+    (first_address(address, length), length)
+}
+
+/// The first address of that.
+pub(super) fn network(address: IpAddr, lengths: [u8; 2]) -> IpAddr {
+    network_of(address, lengths).0
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::firewall::hex;
-use crate::abuse::{Attack, AttackKind, Sender};
+use crate::abuse::{AbuseSetting, Attack, AttackKind, Sender, network_of};
 use crate::text::{counted, grouped};
 
 /// The version of X-ARF that is written.
@@ -93,16 +93,8 @@ pub fn networks<'s>(kind: AttackKind, senders: &[(IpAddr, &'s Sender)]) -> Vec<S
 }
 
 fn prefix(address: IpAddr) -> String {
-    match address {
-        IpAddr::V4(ip) => {
-            let [a, b, c, _] = ip.octets();
-            format!("{a}.{b}.{c}.0/24")
-        }
-        IpAddr::V6(ip) => {
-            let [a, b, c, ..] = ip.segments();
-            format!("{}/48", std::net::Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0))
-        }
-    }
+    let (network, length) = network_of(address, AbuseSetting::NETWORKS);
+    format!("{network}/{length}")
 }
 
 /// Why no one is reported.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use dissectors::kit::is_private;
 
 use super::divided::{Candidate, Divided};
 use super::{Pattern, first_names, is_silent, sum};
+use crate::abuse::{AbuseSetting, network_of};
 use crate::session::ExchangeCounts;
 
 /// A network of clients, as far as their addresses show it.
@@ -17,8 +18,8 @@ enum Network {
     Private,
     /// All that is not.
     Internet,
-    /// The addresses that begin with the same 24 bits, or in IPv6 with the same 48.
-    Of(IpAddr),
+    /// The addresses that begin with as many bits as this one.
+    Of(IpAddr, u8),
 }
 
 impl Network {
@@ -29,10 +30,8 @@ impl Network {
 
     /// The addresses beside this one.
     fn by_prefix(client: IpAddr) -> Network {
-        Network::Of(match client {
-            IpAddr::V4(ip) => Ipv4Addr::from_bits(ip.to_bits() & !0 << 8).into(),
-            IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !0 << 80).into(),
-        })
+        let (first, length) = network_of(client, AbuseSetting::NETWORKS);
+        Network::Of(first, length)
     }
 }
 
@@ -41,8 +40,7 @@ impl fmt::Display for Network {
         match self {
             Network::Private => f.write_str("private networks"),
             Network::Internet => f.write_str("the Internet"),
-            Network::Of(network @ IpAddr::V4(_)) => write!(f, "{network}/24"),
-            Network::Of(network @ IpAddr::V6(_)) => write!(f, "{network}/48"),
+            Network::Of(first, length) => write!(f, "{first}/{length}"),
         }
     }
 }
