@@ -4,61 +4,19 @@
 //! them apply to its servers, and which rules show that one is not met. Messages show successes,
 //! findings show failures; at the end the latest of both counts.
 
-mod addresses;
-mod belief;
-mod challenge_rounds;
-mod challenge_text;
-mod checklist;
 mod client;
-mod client_faults;
-mod conclude;
-mod counts;
-mod cut_requests;
-mod exchange_log;
-mod fact;
-mod failing_clients;
-mod find_or_add;
-mod forged_joins;
-mod game_ports;
+mod exchanges;
+mod facts;
 mod hosts;
-mod identifications;
-mod item_set;
-mod item_verdicts;
 mod joining;
-mod kind_words;
-mod latest_packets;
-mod latest_queries;
-mod list_client;
-mod list_messages;
-mod list_progress;
-mod listing;
-mod lists;
 mod master;
-mod missing_steps;
-mod nat;
-mod other_answers;
-mod other_traffic;
-mod outcome;
-mod own_words;
 mod parties;
-mod path;
-mod pattern;
-mod position;
-mod queries;
-mod refusal;
-mod refused_responses;
+mod recording;
 mod registration;
-mod remedies;
-mod repeated_answers;
-mod responding;
+mod results;
 mod server;
 mod signs;
-mod sizes;
-mod undelivered_responses;
-mod unproven;
-mod usual_hops;
-mod verdict;
-mod wanted;
+mod verdicts;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -81,31 +39,31 @@ use crate::session::{
 use crate::summary::described;
 
 use client::Client;
-use client_faults::ClientFaults;
-use exchange_log::ExchangeLog;
-use fact::Failure;
-use game_ports::GameMessages;
-use identifications::Identifications;
-use item_set::ItemSet;
-use latest_packets::LatestPackets;
-use latest_queries::LatestQueries;
-use lists::Lists;
+use client::faults::ClientFaults;
+use exchanges::ExchangeLog;
+use exchanges::latest_queries::LatestQueries;
+use exchanges::pattern::CommonSilences;
+use facts::Failure;
+use facts::item_set::ItemSet;
+use hosts::game_ports::GameMessages;
+use hosts::nat::Translations;
+use joining::lists::Lists;
 use master::Master;
-use nat::Translations;
-use other_answers::UnreadDatagram;
-use pattern::CommonSilences;
-use position::CommonHosts;
+use recording::CommonHosts;
+use recording::identifications::Identifications;
+use recording::latest_packets::LatestPackets;
 use registration::is_of_registration;
-use repeated_answers::RepeatedAnswers;
 use server::Server;
+use server::other_answers::UnreadDatagram;
+use server::repeated_answers::RepeatedAnswers;
+use server::sizes::Responded;
 use signs::rules_of;
-use sizes::Responded;
 
-pub use fact::FirstFrames;
+pub use facts::FirstFrames;
 pub use hosts::Broadcast;
-pub use position::CapturePosition;
+pub use recording::CapturePosition;
 pub use signs::concerns;
-pub use verdict::{
+pub use verdicts::{
     DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Outcome, Situation, Verdict,
 };
 

@@ -9,12 +9,12 @@ use dissectors::kit::{
 };
 use dissectors::net_rules::{NET005, NET014};
 
-use super::fact::{Failure, NOT_WHOLE};
-use super::item_set::ItemSet;
-use super::registration::is_of_registration;
-use super::server::Server;
 use super::{Diagnosis, ServerPacket, ServerPacketKind, is_clients_fault, masters};
 use crate::check::ReportedFinding;
+use crate::diagnose::facts::item_set::ItemSet;
+use crate::diagnose::facts::{Failure, NOT_WHOLE};
+use crate::diagnose::registration::is_of_registration;
+use crate::diagnose::server::Server;
 use crate::session::{FlowContext, IcmpEvent, MessageEvent};
 use crate::text::grouped;
 

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{Item, causes};
 
+use super::challenge_text::text_as_challenge;
 use super::{CHALLENGES, Client, KINDS};
-use crate::diagnose::challenge_text::text_as_challenge;
-use crate::diagnose::fact::{Failure, NO_ACCIDENT};
-use crate::diagnose::find_or_add::{find_or_add, keep_latest};
+use crate::diagnose::facts::find_or_add::{find_or_add, keep_latest};
+use crate::diagnose::facts::{Failure, NO_ACCIDENT};
 use crate::session::MessageEvent;
 
 /// A challenge that it got.

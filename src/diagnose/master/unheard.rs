@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use dissectors::kit::{Item, causes};
 
-use super::super::fact::{Failure, NO_ACCIDENT};
 use super::{Connections, Master, Surroundings};
+use crate::diagnose::facts::{Failure, NO_ACCIDENT};
 use crate::text::{counted, grouped};
 
 impl Master {

@@ -1,0 +1,104 @@
+//! The lists that a client asks masters for.
+
+use std::net::SocketAddr;
+
+use dissectors::kit::Time;
+
+use crate::diagnose::facts::NO_ACCIDENT;
+use crate::diagnose::facts::find_or_add::find_or_add;
+use crate::session::{ExchangeCounts, ExchangeEffect};
+
+/// Maximum number of masters that are kept of a client.
+const MASTERS: usize = 16;
+
+/// The masters that a client asks.
+#[derive(Debug, Default)]
+pub(in crate::diagnose) struct AskedMasters(Vec<AskedMaster>);
+
+/// What a client asks one master.
+#[derive(Debug)]
+struct AskedMaster {
+    address: SocketAddr,
+    /// Its exchanges: requests for lists and for their next pages.
+    counts: ExchangeCounts,
+    /// When the first and the latest request were sent.
+    sent: [Time; 2],
+    /// When the latest request was sent, while it waits.
+    waits: Option<Time>,
+}
+
+impl AskedMaster {
+    /// The latest request counts neither as answered nor as unanswered.
+    fn leave_out(&mut self) {
+        self.counts.asked = self.counts.asked.saturating_sub(1);
+    }
+}
+
+impl AskedMasters {
+    /// It asks for a list, or for its next page.
+    pub(in crate::diagnose) fn asks(
+        &mut self,
+        address: SocketAddr,
+        time: Time,
+        effect: ExchangeEffect,
+    ) {
+        let counts = ExchangeCounts::default();
+        let new = || AskedMaster { address, counts, sent: [time; 2], waits: None };
+        let found = find_or_add(&mut self.0, MASTERS, |it| it.address == address, new);
+        let Some(asked) = found else { return };
+        asked.counts.message(effect);
+        asked.sent[1] = time;
+        asked.waits = Some(time);
+    }
+
+    /// A master sends it a list or a page, or something else (`is_list`: false), for which nobody is at fault.
+    pub(in crate::diagnose) fn gets(
+        &mut self,
+        from: SocketAddr,
+        is_list: bool,
+        effect: ExchangeEffect,
+    ) {
+        let of = |is: &dyn Fn(&AskedMaster) -> bool| self.0.iter().position(is);
+        let other_port = |it: &AskedMaster| it.address.ip() == from.ip() && it.waits.is_some();
+        let at = of(&|it| it.address == from).or_else(|| of(&other_port));
+        let Some(asked) = at.and_then(|at| self.0.get_mut(at)) else { return };
+        match asked.waits.take() {
+            _ if is_list => asked.counts.message(effect),
+            Some(_) => asked.leave_out(),
+            None => {}
+        }
+    }
+
+    /// The masters that it asks.
+    pub(in crate::diagnose) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.0.iter().map(|asked| asked.address)
+    }
+
+    /// The capture ends: what has not waited for long enough may still be answered.
+    pub(in crate::diagnose) fn finish(&mut self, end: Time, timeout: i64, is_complete: bool) {
+        for asked in &mut self.0 {
+            let is_young = |sent: &mut Time| !is_complete && end.since(*sent) < timeout;
+            if asked.waits.take_if(|sent| is_young(sent)).is_some() {
+                asked.leave_out();
+            }
+        }
+    }
+
+    /// Whether a master answers any of its requests.
+    pub(in crate::diagnose) fn any_answers(&self) -> bool {
+        self.0.iter().any(|asked| asked.counts.answered > 0)
+    }
+
+    /// The number of its requests to one of the masters that answers others, and never this client. `serves`: whether a master
+    /// answers anybody between these times.
+    pub(in crate::diagnose) fn only_others(
+        &self,
+        serves: impl Fn(SocketAddr, [Time; 2]) -> bool,
+    ) -> Option<u64> {
+        let is_ignored = |it: &&AskedMaster| {
+            let is_silent = it.counts.asked >= NO_ACCIDENT && it.counts.answered == 0;
+            is_silent && serves(it.address, it.sent)
+        };
+        self.0.iter().find(is_ignored).map(|it| it.counts.asked)
+    }
+}

@@ -1,0 +1,56 @@
+//! Steps of a registration that the capture lacks, and what shows that they were taken all the same.
+
+use dissectors::kit::{Cause, CauseKind, Item, causes};
+
+use super::Registration;
+use crate::diagnose::facts::{Failure, NO_ACCIDENT};
+
+/// The recording lost packets: what is missing may be among them.
+pub(in crate::diagnose) fn proves_nothing(registration: &mut Registration) {
+    for item in [Item::Challenged, Item::Echo, Item::Probed, Item::ProbeBack, Item::Accepted] {
+        let fact = registration.fact_mut(item);
+        let why = fact.failure(false).filter(|why| why.cause.kind == CauseKind::Silence).cloned();
+        if let Some(why) = why {
+            fact.fails_by(Vec::new());
+            fact.open_by(Failure { cause: &causes::CAPTURE_DROPS, ..why });
+        }
+    }
+    for item in [Item::Echo, Item::Heartbeats] {
+        let fact = registration.fact_mut(item);
+        let is_accident = fact.good > 0 || fact.run < NO_ACCIDENT;
+        let why = fact.failure(false).filter(|why| is_accident && depends(item, why.cause));
+        if let Some(why) = why.cloned() {
+            fact.fails_by(Vec::new());
+            fact.doubt(Vec::new(), Failure { cause: &causes::CAPTURE_DROPS, ..why });
+        }
+    }
+}
+
+/// Whether such a failure shows only between two messages, of which another may be missing.
+fn depends(item: Item, cause: &Cause) -> bool {
+    match item {
+        Item::Heartbeats => cause == &causes::HEARTBEAT_RARE,
+        _ => cause != &causes::CHALLENGE_BYTESWAPPED && cause.kind != CauseKind::Icmp,
+    }
+}
+
+/// A master that accepts the server after a challenge or a probe got its answer, though the capture lacks that one.
+pub(in crate::diagnose) fn accepted_since(registration: &mut Registration) {
+    let accepted = registration.fact(Item::Accepted);
+    if accepted.good == 0 || accepted.run > 0 {
+        return;
+    }
+    let since = accepted.latest();
+    let is_missing = |why: &Failure| why.cause.kind == CauseKind::Silence;
+    let echo = registration.fact_mut(Item::Echo);
+    if echo.failures().iter().all(is_missing) {
+        echo.mend(since);
+    }
+    // A master may say that it has registered a server, and not list it.
+    let is_listed = registration.fact(Item::Listed).run == 0;
+    let probed = registration.fact_mut(Item::ProbeBack);
+    let is_accident = probed.good > 0 || probed.run < NO_ACCIDENT;
+    if is_listed && is_accident && probed.failures().iter().all(is_missing) {
+        probed.mend(since);
+    }
+}
