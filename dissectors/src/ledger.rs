@@ -24,7 +24,6 @@ mod registrations;
 mod repeaters;
 mod repeats;
 mod sources;
-mod translated;
 mod victims;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,7 +14,6 @@ use super::other_packets::{OtherPackets, PortLoad};
 use super::rate::{BUCKETS, Rate};
 use super::repeaters::Repeated;
 use super::sources::tenths;
-use super::translated::{ReceivedLoad, behind_nat, keep_one_of_two};
 use super::{AttackOn, Basis, CrossFlowBreach, Detail, KeptRule, listed};
 use crate::abuse_rules::{SEC005, SEC006};
 use crate::kit::{
@@ -267,18 +266,12 @@ impl Loads {
         }
         let mut all = Vec::from_iter(all);
         all.sort_unstable_by_key(|(server, _)| server.0);
-        let others = ports.iter().filter_map(ReceivedLoad::of_others);
-        let mut behind = behind_nat(others.collect());
-        behind.extend(behind_nat(all.iter().filter_map(ReceivedLoad::of_requests).collect()));
-        let mut found = Vec::new();
-        self.review_others(ports, &mut all, &asked, &mut found, kept);
+        self.review_others(ports, &mut all, &asked, breaches, kept);
         for (Socket(server), mut load) in all {
             let is_asked = asked.get(&Socket(server)).is_some_and(|asked| *asked >= CHECKED_FROM);
             let play = |host| players_of(&players, host, server.ip());
-            self.check(server, (&mut load, &play), is_asked, &mut found, kept);
+            self.check(server, (&mut load, &play), is_asked, breaches, kept);
         }
-        keep_one_of_two(&mut found, &behind);
-        breaches.append(&mut found);
         left_out
     }
 

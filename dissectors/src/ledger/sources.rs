@@ -126,15 +126,6 @@ impl SourceSample {
         self.is_cut |= other.is_cut;
     }
 
-    /// Whether all of these sources are among others, as far as both samples show.
-    pub(super) fn is_part_of(&self, others: &SourceSample) -> bool {
-        let level = u32::from(self.level.max(others.level));
-        let is_in_both = |hash: &u32| hash.trailing_zeros() >= level;
-        let is_known =
-            |hash: u32| others.sample.binary_search_by_key(&hash, |source| source.hash).is_ok();
-        self.hashes().filter(is_in_both).all(is_known)
-    }
-
     /// The hashes of the sources in the sample.
     pub(super) fn hashes(&self) -> impl Iterator<Item = u32> {
         self.sample.iter().map(|source| source.hash)
