@@ -5,44 +5,21 @@ use super::target::Target;
 /// Maximum number of addresses for a reflection: responses are directed at these.
 const FEW: usize = 16;
 
-/// The kind of an attack, and the position of the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AttackKind {
-    /// A server gets more requests than it can answer.
-    FloodedServer,
-    /// A master gets more joins, heartbeats or requests for lists than it can answer.
-    FloodedMaster,
-    /// A server is misused to flood others.
-    Reflector,
-    /// An address gets responses that it never requested.
-    Victim,
-    /// A link between networks: both requests and responses have passed routers.
-    Transit,
-    /// A server gets packets that are known to crash it.
-    CrashAttempt,
-}
-
-impl AttackKind {
-    /// All of them.
-    pub const ALL: [AttackKind; 6] = [
-        AttackKind::FloodedServer,
-        AttackKind::FloodedMaster,
-        AttackKind::Reflector,
-        AttackKind::Victim,
-        AttackKind::Transit,
-        AttackKind::CrashAttempt,
-    ];
-
-    /// The name in scripts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AttackKind::FloodedServer => "flooded_server",
-            AttackKind::FloodedMaster => "flooded_master",
-            AttackKind::Reflector => "reflector",
-            AttackKind::Victim => "victim",
-            AttackKind::Transit => "transit",
-            AttackKind::CrashAttempt => "crash_attempt",
-        }
+dissectors::named! {
+    /// The kind of an attack, and the position of the capture.
+    pub enum AttackKind {
+        /// A server gets more requests than it can answer.
+        FloodedServer = "flooded_server",
+        /// A master gets more joins, heartbeats or requests for lists than it can answer.
+        FloodedMaster = "flooded_master",
+        /// A server is misused to flood others.
+        Reflector = "reflector",
+        /// An address gets responses that it never requested.
+        Victim = "victim",
+        /// A link between networks: both requests and responses have passed routers.
+        Transit = "transit",
+        /// A server gets packets that are known to crash it.
+        CrashAttempt = "crash_attempt",
     }
 }
 

@@ -34,25 +34,15 @@ const MOST: f64 = 0.5;
 const CROWD: u64 = 1000;
 const NEARLY_ALL: f64 = 0.99;
 
-/// Whether sources are forged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forged {
-    /// They are not.
-    Yes,
-    /// They are.
-    No,
-    /// Unknown.
-    Unknown,
-}
-
-impl Forged {
-    /// The name scripts use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Forged::Yes => "yes",
-            Forged::No => "no",
-            Forged::Unknown => "unknown",
-        }
+dissectors::named! {
+    /// Whether sources are forged.
+    pub enum Forged {
+        /// They are.
+        Yes = "yes",
+        /// They are not.
+        No = "no",
+        /// Unknown.
+        Unknown = "unknown",
     }
 }
 

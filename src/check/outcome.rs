@@ -10,28 +10,17 @@ use super::{Baselined, ExchangeCounts, ReportedFinding, ReviewedFlows, Tally};
 use crate::session::joined_spans;
 use crate::text::escaped;
 
-/// The result of a rule over a capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleStatus {
-    /// Broken at least once.
-    Fail,
-    /// Checked at least once, never broken.
-    Pass,
-    /// Checked, but packets missing from the capture could explain each breach.
-    Inconclusive,
-    /// Never checked.
-    NotExercised,
-}
-
-impl RuleStatus {
-    /// The name in scripts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RuleStatus::Fail => "fail",
-            RuleStatus::Pass => "pass",
-            RuleStatus::Inconclusive => "inconclusive",
-            RuleStatus::NotExercised => "not_exercised",
-        }
+dissectors::named! {
+    /// The result of a rule over a capture.
+    pub enum RuleStatus {
+        /// Broken at least once.
+        Fail = "fail",
+        /// Checked at least once, never broken.
+        Pass = "pass",
+        /// Checked, but packets missing from the capture could explain each breach.
+        Inconclusive = "inconclusive",
+        /// Never checked.
+        NotExercised = "not_exercised",
     }
 }
 

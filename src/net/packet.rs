@@ -10,48 +10,23 @@ use dissectors::kit::Transport;
 
 use super::tunnels::Tunnels;
 
-/// An unsupported layer that may carry IP, usually because it is encrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnreadLayer {
-    /// IEEE 802.1AE.
-    MacSec,
-    /// RFC 6325.
-    Trill,
-    /// Encapsulating Security Payload, RFC 4303.
-    Esp,
-    /// IP Payload Compression, RFC 3173.
-    IpComp,
-    /// Minimal Encapsulation within IP, RFC 2004.
-    MinimalEncapsulation,
-    /// Layer Two Tunneling Protocol, version 3, over IP, RFC 3931.
-    L2tpV3,
-    /// IEEE 802.11 data that is encrypted.
-    EncryptedWireless,
-}
-
-impl UnreadLayer {
-    /// All of them.
-    pub const ALL: [UnreadLayer; 7] = [
-        UnreadLayer::MacSec,
-        UnreadLayer::Trill,
-        UnreadLayer::Esp,
-        UnreadLayer::IpComp,
-        UnreadLayer::MinimalEncapsulation,
-        UnreadLayer::L2tpV3,
-        UnreadLayer::EncryptedWireless,
-    ];
-
-    /// Its name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            UnreadLayer::MacSec => "MACsec",
-            UnreadLayer::Trill => "TRILL",
-            UnreadLayer::Esp => "IPsec (ESP)",
-            UnreadLayer::IpComp => "IPComp",
-            UnreadLayer::MinimalEncapsulation => "Minimal Encapsulation within IP",
-            UnreadLayer::L2tpV3 => "L2TPv3 over IP",
-            UnreadLayer::EncryptedWireless => "encrypted 802.11",
-        }
+dissectors::named! {
+    /// An unsupported layer that may carry IP, usually because it is encrypted.
+    pub enum UnreadLayer {
+        /// IEEE 802.1AE.
+        MacSec = "MACsec",
+        /// RFC 6325.
+        Trill = "TRILL",
+        /// Encapsulating Security Payload, RFC 4303.
+        Esp = "IPsec (ESP)",
+        /// IP Payload Compression, RFC 3173.
+        IpComp = "IPComp",
+        /// Minimal Encapsulation within IP, RFC 2004.
+        MinimalEncapsulation = "Minimal Encapsulation within IP",
+        /// Layer Two Tunneling Protocol, version 3, over IP, RFC 3931.
+        L2tpV3 = "L2TPv3 over IP",
+        /// IEEE 802.11 data that is encrypted.
+        EncryptedWireless = "encrypted 802.11",
     }
 }
 
@@ -339,42 +314,26 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// The kinds of header that can be malformed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Layer {
-    /// Ethernet, Linux cooked, null/loopback, HDLC.
-    Link,
-    /// 802.1Q tag.
-    Vlan,
-    /// MPLS label stack.
-    Mpls,
-    /// PPP or PPPoE.
-    Ppp,
-    /// A header between two packets: GRE and the like.
-    Tunnel,
-    /// IPv4.
-    Ipv4,
-    /// IPv6 and its extension headers.
-    Ipv6,
-    /// UDP.
-    Udp,
-    /// TCP.
-    Tcp,
-}
-
-impl Layer {
-    /// The usual name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Link => "link header",
-            Self::Vlan => "VLAN tag",
-            Self::Mpls => "MPLS",
-            Self::Ppp => "PPP",
-            Self::Tunnel => "tunnel header",
-            Self::Ipv4 => "IPv4",
-            Self::Ipv6 => "IPv6",
-            Self::Udp => "UDP",
-            Self::Tcp => "TCP",
-        }
+dissectors::named! {
+    /// The kinds of header that can be malformed.
+    pub enum Layer {
+        /// Ethernet, Linux cooked, null/loopback, HDLC.
+        Link = "link header",
+        /// 802.1Q tag.
+        Vlan = "VLAN tag",
+        /// MPLS label stack.
+        Mpls = "MPLS",
+        /// PPP or PPPoE.
+        Ppp = "PPP",
+        /// A header between two packets: GRE and the like.
+        Tunnel = "tunnel header",
+        /// IPv4.
+        Ipv4 = "IPv4",
+        /// IPv6 and its extension headers.
+        Ipv6 = "IPv6",
+        /// UDP.
+        Udp = "UDP",
+        /// TCP.
+        Tcp = "TCP",
     }
 }

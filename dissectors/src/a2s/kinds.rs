@@ -1,25 +1,17 @@
 //! The kinds of requests and responses, and of challenges.
 
-/// The kind of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequestKind {
-    Info,
-    Challenge,
-    Player,
-    Rules,
-    Ping,
+crate::named! {
+    /// The kind of a request.
+    pub(super) enum RequestKind {
+        Info = "A2S_INFO",
+        Challenge = "A2S_SERVERQUERY_GETCHALLENGE",
+        Player = "A2S_PLAYER",
+        Rules = "A2S_RULES",
+        Ping = "A2A_PING",
+    }
 }
 
 impl RequestKind {
-    /// All of them.
-    pub(super) const ALL: [RequestKind; 5] = [
-        RequestKind::Info,
-        RequestKind::Challenge,
-        RequestKind::Player,
-        RequestKind::Rules,
-        RequestKind::Ping,
-    ];
-
     /// By its message byte.
     pub(super) const fn of(kind: u8) -> Option<RequestKind> {
         Some(match kind {
@@ -36,30 +28,20 @@ impl RequestKind {
     pub(super) const fn bit(self) -> u8 {
         1 << self as u8
     }
-
-    /// The specification's name.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            RequestKind::Info => "A2S_INFO",
-            RequestKind::Challenge => "A2S_SERVERQUERY_GETCHALLENGE",
-            RequestKind::Player => "A2S_PLAYER",
-            RequestKind::Rules => "A2S_RULES",
-            RequestKind::Ping => "A2A_PING",
-        }
-    }
 }
 
-/// The kind of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ResponseKind {
-    Info,
-    ObsoleteInfo,
-    Challenge,
-    Players,
-    Rules,
-    Ping,
-    /// A text, an unknown message, or bytes that are not a message.
-    Other,
+crate::named! {
+    /// The kind of a response.
+    pub(super) enum ResponseKind {
+        Info = "an info answer",
+        ObsoleteInfo = "an obsolete info answer",
+        Challenge = "a challenge",
+        Players = "a player list",
+        Rules = "a rules list",
+        Ping = "a ping answer",
+        /// A text, an unknown message, or bytes that are not a message.
+        Other = "something else",
+    }
 }
 
 impl ResponseKind {
@@ -73,19 +55,6 @@ impl ResponseKind {
             b'E' => ResponseKind::Rules,
             b'j' => ResponseKind::Ping,
             _ => ResponseKind::Other,
-        }
-    }
-
-    /// Its name for people.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            ResponseKind::Info => "an info answer",
-            ResponseKind::ObsoleteInfo => "an obsolete info answer",
-            ResponseKind::Challenge => "a challenge",
-            ResponseKind::Players => "a player list",
-            ResponseKind::Rules => "a rules list",
-            ResponseKind::Ping => "a ping answer",
-            ResponseKind::Other => "something else",
         }
     }
 

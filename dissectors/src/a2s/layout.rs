@@ -37,31 +37,20 @@ pub(super) fn message_byte_span(bytes: &[u8]) -> Span {
     Span::new(start, bytes.len().min(start + 1))
 }
 
-/// The three layouts of a split packet's header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Layout {
-    /// Number and total share a byte.
-    GoldSrc,
-    /// One byte each.
-    Source,
-    /// One byte each, then a Size.
-    OrangeBox,
+crate::named! {
+    /// The three layouts of a split packet's header.
+    #[repr(u8)]
+    pub(super) enum Layout {
+        /// Number and total share a byte.
+        GoldSrc = "goldsrc",
+        /// One byte each.
+        Source = "source",
+        /// One byte each, then a Size.
+        OrangeBox = "orange_box",
+    }
 }
 
 impl Layout {
-    /// Oldest first.
-    pub(super) const ALL: [Layout; 3] = [Layout::GoldSrc, Layout::Source, Layout::OrangeBox];
-
-    /// Its name for people and scripts.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Layout::GoldSrc => "goldsrc",
-            Layout::Source => "source",
-            Layout::OrangeBox => "orange_box",
-        }
-    }
-
     /// Where a packet's payload begins.
     pub(super) const fn header(self) -> usize {
         match self {

@@ -8,17 +8,18 @@ use crate::kit::{Field, Span};
 
 use super::fields::*;
 
-/// The endpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ApiPath {
-    /// `/c`: a game client requests the servers.
-    Client,
-    /// `/r`: a game server registers.
-    Register,
-    /// `/a`: whether this player may enter.
-    Auth,
-    /// `/v`: whether the player answered the challenge.
-    Verify,
+crate::named! {
+    /// The endpoints.
+    pub(super) enum ApiPath {
+        /// `/c`: a game client requests the servers.
+        Client = "/c",
+        /// `/r`: a game server registers.
+        Register = "/r",
+        /// `/a`: whether this player may enter.
+        Auth = "/a",
+        /// `/v`: whether the player answered the challenge.
+        Verify = "/v",
+    }
 }
 
 /// One parameter of an endpoint.
@@ -94,16 +95,6 @@ impl ApiPath {
             b"a" => Some(ApiPath::Auth),
             b"v" => Some(ApiPath::Verify),
             _ => None,
-        }
-    }
-
-    /// Its name in the specification.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            ApiPath::Client => "/c",
-            ApiPath::Register => "/r",
-            ApiPath::Auth => "/a",
-            ApiPath::Verify => "/v",
         }
     }
 

@@ -50,27 +50,20 @@ impl Evidence {
     }
 }
 
-/// The result of checking a rule once, unless it passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Verdict {
-    /// Broken for certain.
-    Fail,
-    /// Possibly broken: packets missing from the capture could explain it.
-    Inconclusive,
-    /// A known deviation; the rule passes.
-    Note,
+crate::named! {
+    /// The result of checking a rule once, unless it passed.
+    #[derive(Serialize, Deserialize)]
+    pub enum Verdict {
+        /// Broken for certain.
+        Fail = "fail",
+        /// Possibly broken: packets missing from the capture could explain it.
+        Inconclusive = "inconclusive",
+        /// A known deviation; the rule passes.
+        Note = "note",
+    }
 }
 
 impl Verdict {
-    /// As scripts read it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Fail => "fail",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Note => "note",
-        }
-    }
-
     /// The severity of a finding with this verdict, where `of_rule` is that of the rule.
     pub fn severity(self, of_rule: Severity) -> Severity {
         if self == Verdict::Note { Severity::Note } else { of_rule }

@@ -59,31 +59,19 @@ macro_rules! items {
     };
 }
 
-/// What another address of a server is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddressRole {
-    /// Clients query it there.
-    Query,
-    /// Players join there: its responses announce the port.
-    Game,
-    /// It joins masters from there.
-    Join,
-    /// Its master probes it there.
-    Probe,
-    /// It has this address behind NAT.
-    BehindNat,
-}
-
-impl AddressRole {
-    /// The name in scripts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AddressRole::Query => "query",
-            AddressRole::Game => "game",
-            AddressRole::Join => "join",
-            AddressRole::Probe => "probe",
-            AddressRole::BehindNat => "nat",
-        }
+crate::named! {
+    /// What another address of a server is.
+    pub enum AddressRole {
+        /// Clients query it there.
+        Query = "query",
+        /// Players join there: its responses announce the port.
+        Game = "game",
+        /// It joins masters from there.
+        Join = "join",
+        /// Its master probes it there.
+        Probe = "probe",
+        /// It has this address behind NAT.
+        BehindNat = "nat",
     }
 }
 

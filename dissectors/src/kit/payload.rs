@@ -34,22 +34,14 @@ impl Side {
     }
 }
 
-/// The transport protocol of a payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Transport {
-    /// Datagrams.
-    Udp,
-    /// A stream.
-    Tcp,
-}
-
-impl Transport {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Transport::Udp => "udp",
-            Transport::Tcp => "tcp",
-        }
+crate::named! {
+    /// The transport protocol of a payload.
+    #[derive(Serialize, Deserialize)]
+    pub enum Transport {
+        /// Datagrams.
+        Udp = "udp",
+        /// A stream.
+        Tcp = "tcp",
     }
 }
 

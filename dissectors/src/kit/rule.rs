@@ -31,31 +31,20 @@ impl Severity {
     }
 }
 
-/// A party: the sender of a message, or the party at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Role {
-    /// Sends requests.
-    Client,
-    /// A game server.
-    Server,
-    /// A master server.
-    Master,
-    /// The sender, whatever its role.
-    Any,
-    /// No party: the recording.
-    Capture,
-}
-
-impl Role {
-    /// As scripts read it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Role::Client => "client",
-            Role::Server => "server",
-            Role::Master => "master",
-            Role::Any => "any",
-            Role::Capture => "capture",
-        }
+crate::named! {
+    /// A party: the sender of a message, or the party at fault.
+    #[derive(Serialize, Deserialize)]
+    pub enum Role {
+        /// Sends requests.
+        Client = "client",
+        /// A game server.
+        Server = "server",
+        /// A master server.
+        Master = "master",
+        /// The sender, whatever its role.
+        Any = "any",
+        /// No party: the recording.
+        Capture = "capture",
     }
 }
 

@@ -5,22 +5,12 @@ use std::borrow::Cow;
 use super::endpoint::number;
 use crate::kit::Span;
 
-/// The engines that the specification distinguishes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Engine {
-    GoldSrc,
-    Source,
-    OrangeBox,
-}
-
-impl Engine {
-    /// Its name for people.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Engine::GoldSrc => "GoldSrc",
-            Engine::Source => "Source",
-            Engine::OrangeBox => "Orange Box",
-        }
+crate::named! {
+    /// The engines that the specification distinguishes.
+    pub(super) enum Engine {
+        GoldSrc = "GoldSrc",
+        Source = "Source",
+        OrangeBox = "Orange Box",
     }
 }
 

@@ -10,33 +10,23 @@ use dissectors::kit::Map;
 use crate::diagnose::Diagnosis;
 use crate::session::PacketDirection;
 
-/// The position of the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CapturePosition {
-    /// At the server.
-    Server,
-    /// At a client.
-    Client,
-    /// At the master.
-    Master,
-    /// On the path between them.
-    Between,
-    /// Unknown.
-    Unknown,
+dissectors::named! {
+    /// The position of the capture.
+    pub enum CapturePosition {
+        /// At the server.
+        Server = "server",
+        /// At a client.
+        Client = "client",
+        /// At the master.
+        Master = "master",
+        /// On the path between them.
+        Between = "between",
+        /// Unknown.
+        Unknown = "unknown",
+    }
 }
 
 impl CapturePosition {
-    /// The name in scripts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CapturePosition::Server => "server",
-            CapturePosition::Client => "client",
-            CapturePosition::Master => "master",
-            CapturePosition::Between => "between",
-            CapturePosition::Unknown => "unknown",
-        }
-    }
-
     /// Where the capture was taken, for people.
     pub const fn says(self) -> &'static str {
         match self {

@@ -17,47 +17,27 @@ use crate::diagnose::registration::is_of_registration;
 use crate::session::{ExchangeCounts, NamedTraffic};
 use crate::text::counted;
 
-/// Whether a condition is met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is.
-    Yes,
-    /// It is not.
-    No,
-    /// Unknown from this capture.
-    Unknown,
-}
-
-impl Verdict {
-    /// The name in scripts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Yes => "yes",
-            Verdict::No => "no",
-            Verdict::Unknown => "unknown",
-        }
+dissectors::named! {
+    /// Whether a condition is met.
+    pub enum Verdict {
+        /// It is.
+        Yes = "yes",
+        /// It is not.
+        No = "no",
+        /// Unknown from this capture.
+        Unknown = "unknown",
     }
 }
 
-/// The result for one server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// Something is wrong.
-    Fault,
-    /// Nothing is known to be wrong.
-    Unknown,
-    /// Clients see it.
-    Good,
-}
-
-impl Outcome {
-    /// The name in scripts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Outcome::Fault => "fault",
-            Outcome::Unknown => "unknown",
-            Outcome::Good => "ok",
-        }
+dissectors::named! {
+    /// The result for one server.
+    pub enum Outcome {
+        /// Something is wrong.
+        Fault = "fault",
+        /// Nothing is known to be wrong.
+        Unknown = "unknown",
+        /// Clients see it.
+        Good = "ok",
     }
 }
 
