@@ -43,11 +43,15 @@ pub struct Flow {
     held: u32,
     /// Whether each end sent something, by [`Side::index`].
     seen: [bool; 2],
-    began: bool,
-    lossy: bool,
-    /// See [`Flow::is_midway`].
-    midway: bool,
-    planned: bool,
+    /// Whether its first packet opens a conversation, or answers the one that does.
+    pub has_begun: bool,
+    /// Whether the recording lost some of it.
+    pub is_lossy: bool,
+    /// Whether it is a connection older than the capture, whose bytes so far may all be repeats of some that were received
+    /// before: their effects are not in the capture.
+    pub is_midway: bool,
+    /// Whether its conversation has a planned timeout.
+    pub is_planned: bool,
     /// The role of each end, if it has sent messages, by [`Side::index`].
     pub roles: [Option<Role>; 2],
 }
@@ -92,10 +96,10 @@ impl Flow {
             exchanges: Exchanges::default(),
             held: 0,
             seen: [false; 2],
-            began: false,
-            lossy: false,
-            midway: false,
-            planned: false,
+            has_begun: false,
+            is_lossy: false,
+            is_midway: false,
+            is_planned: false,
             roles: [None; 2],
         }
     }
@@ -117,56 +121,6 @@ impl Flow {
     /// What carries it.
     pub fn transport(&self) -> Transport {
         self.key.transport
-    }
-
-    /// Its first packet opens a conversation, or answers the one that does.
-    pub fn set_began(&mut self, began: bool) {
-        self.began = began;
-    }
-
-    /// Whether its first packet opens no conversation: its beginning is not in the capture.
-    #[inline]
-    pub fn begins_late(&self) -> bool {
-        !self.began
-    }
-
-    /// The recording lost some of it.
-    pub fn set_lossy(&mut self) {
-        self.lossy = true;
-    }
-
-    /// Whether its first packet opens a conversation.
-    #[inline]
-    pub fn has_begun(&self) -> bool {
-        self.began
-    }
-
-    /// All bytes so far may be retransmissions from before the capture, or no longer.
-    pub fn set_midway(&mut self, midway: bool) {
-        self.midway = midway;
-    }
-
-    /// Whether it is a connection older than the capture, whose bytes so far may all be repeats of some that were received
-    /// before: their effects are not in the capture.
-    #[inline]
-    pub fn is_midway(&self) -> bool {
-        self.midway
-    }
-
-    /// Whether the recording lost some of it.
-    #[inline]
-    pub fn is_lossy(&self) -> bool {
-        self.lossy
-    }
-
-    /// Whether its conversation has a planned timeout.
-    pub fn is_planned(&self) -> bool {
-        self.planned
-    }
-
-    /// Sets whether its conversation has a planned timeout.
-    pub fn set_planned(&mut self, planned: bool) {
-        self.planned = planned;
     }
 
     /// When it was last recorded.
@@ -205,10 +159,10 @@ impl FlowMut<'_> {
     pub fn facts(&self) -> FlowFacts {
         FlowFacts {
             ends: self.ends(),
-            began: self.began,
+            began: self.has_begun,
             seen: self.seen,
             silence: 0,
-            lossy: self.lossy,
+            lossy: self.is_lossy,
             number: self.number,
             transport: self.transport(),
         }
@@ -323,7 +277,7 @@ impl FlowMut<'_> {
     pub fn begin_again(&mut self, now: Time) {
         let state = std::mem::replace(&mut self.state, FlowState::New);
         let Flow { key, seen, held, .. } = *self.flow;
-        *self.flow = Flow { state, seen, held, began: true, ..Flow::new(&key, now) };
+        *self.flow = Flow { state, seen, held, has_begun: true, ..Flow::new(&key, now) };
         self.asked.forget(self.at);
         self.findings.forget(self.at);
         self.details.forget(self.at);
@@ -482,7 +436,7 @@ mod tests {
             assert_eq!((row.first, row.last), (Time(5), Time(5)));
             assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);
             assert_eq!(flow.facts().seen, [true; 2]);
-            flow.set_lossy();
+            flow.is_lossy = true;
             flow.begin_again(Time(9));
             let row = flow.row(6);
             assert_eq!((row.packets, row.bytes), ([0; 2], [0; 2]));

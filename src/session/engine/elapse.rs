@@ -83,7 +83,7 @@ impl Shard {
     ) {
         while let Some((number, slot)) = self.deadlines.due(context.now) {
             if let Some(mut flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
-                flow.set_planned(false);
+                flow.is_planned = false;
                 self.ask(context, slot, false, recorder);
             }
         }

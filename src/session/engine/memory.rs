@@ -62,9 +62,9 @@ impl Deadlines {
     /// Adds a deadline for a flow, unless an earlier one exists: at most one per flow.
     pub(super) fn plan(&mut self, flow: &mut Flow, slot: FlowSlot, deadline: Option<Time>) {
         if let Some(deadline) = deadline
-            && !flow.is_planned()
+            && !flow.is_planned
         {
-            flow.set_planned(true);
+            flow.is_planned = true;
             self.plans.push(Reverse((deadline, flow.number, slot)));
             self.first = self.first.min(deadline);
         }

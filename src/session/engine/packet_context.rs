@@ -172,8 +172,8 @@ impl PacketContext {
         silence: u64,
         incomplete: &Incomplete,
     ) -> FlowFacts {
-        let is_midway = flow.is_midway() && !self.options.complete;
-        let mut lossy = self.lossy || self.ended_early || is_midway || flow.is_lossy();
+        let is_midway = flow.is_midway && !self.options.complete;
+        let mut lossy = self.lossy || self.ended_early || is_midway || flow.is_lossy;
         if !lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
             lossy = self.lacks_some(flow, incomplete);
         }

@@ -91,7 +91,7 @@ impl<F: FieldSink> StreamReader for Reading<'_, F> {
             return;
         }
         if let StreamEventKind::Gap { .. } | StreamEventKind::Limit { .. } = event.kind {
-            self.flow.set_lossy();
+            self.flow.is_lossy = true;
         }
         let Some(id) = self.stream.conversation.as_ref().map(|conversation| conversation.id())
         else {

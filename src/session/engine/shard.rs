@@ -333,7 +333,7 @@ impl Shard {
         if let Some(mut flow) = self.table.flow(slot) {
             flow.number = context.numbers.next(context.moment);
             flow.begins_with(context.frame);
-            flow.set_began(began);
+            flow.has_begun = began;
             flow.state = FlowState::Conversation(id.conversation());
         }
         slot
@@ -374,7 +374,7 @@ impl Shard {
         let silence = count_packet(&mut flow, payload);
         recorder.count_in(&mut flow);
         if payload.lost && hides_more(&flow, payload) {
-            flow.set_lossy();
+            flow.is_lossy = true;
         }
         let facts = context.facts(&flow, silence, &self.incomplete);
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);

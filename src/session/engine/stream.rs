@@ -54,8 +54,8 @@ impl Shard {
                     return None;
                 }
             }
-            if stream.connection.sends_new(side, segment) && flow.is_midway() {
-                flow.set_midway(false);
+            if stream.connection.sends_new(side, segment) && flow.is_midway {
+                flow.is_midway = false;
             }
         }
         Some(SegmentPlace::GoesOn(slot, side))
@@ -89,8 +89,8 @@ impl Shard {
                 let slot = self.table.insert(&key, time);
                 if let Some(mut flow) = self.table.flow(slot) {
                     flow.begins_with(context.frame);
-                    flow.set_began(segment.flags.syn());
-                    flow.set_midway(!segment.flags.syn());
+                    flow.has_begun = segment.flags.syn();
+                    flow.is_midway = !segment.flags.syn();
                     flow.state = FlowState::Stream(Box::default());
                 }
                 (slot, side)
