@@ -26,7 +26,7 @@ impl Shard {
         if self.unlooked >= LOOKED_AT {
             self.look(context, recorder);
         }
-        self.limits_met(context, context.now, recorder);
+        self.limits_met(context, recorder);
     }
 
     /// Looks for idle flows, and for items that were forgotten.

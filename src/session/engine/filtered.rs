@@ -20,22 +20,17 @@ static BEGINNINGS: LazyLock<Vec<u8>> = LazyLock::new(|| {
 impl Session {
     /// A datagram with this payload is of another share.
     #[inline]
-    pub(super) fn pass_by<F: FieldSink>(
-        &self,
-        payload: &[u8],
-        time: Time,
-        recorder: &mut Recorder<F>,
-    ) {
+    pub(super) fn pass_by<F: FieldSink>(&self, payload: &[u8], recorder: &mut Recorder<F>) {
         if payload.first().is_some_and(|first| BEGINNINGS.contains(first)) {
-            self.may_be_filtered(time, recorder);
+            self.may_be_filtered(recorder);
         }
     }
 
     /// A packet of another share may be a request for a filtered list. Its response comes within the answer timeout:
     /// others are not compared.
-    pub(super) fn may_be_filtered<F: FieldSink>(&self, time: Time, recorder: &mut Recorder<F>) {
+    pub(super) fn may_be_filtered<F: FieldSink>(&self, recorder: &mut Recorder<F>) {
         let timeout = self.context.options.settings.answer_timeout;
-        let until = time.0.saturating_add(timeout).saturating_add(MINUTE);
+        let until = self.context.now.0.saturating_add(timeout).saturating_add(MINUTE);
         recorder.describe_until(Time(until));
     }
 }

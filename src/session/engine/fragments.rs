@@ -1,6 +1,5 @@
 //! Fragments: their datagrams go the way of other packets once they are whole.
 
-use dissectors::kit::Time;
 use dissectors::net_rules::{NET004, NET005};
 
 use super::packet_context::HeaderResult;
@@ -16,7 +15,6 @@ impl Session {
     pub(super) fn fragment<F: FieldSink>(
         &mut self,
         fragment: &Fragment<'_>,
-        time: Time,
         recorded: Recorded<'_>,
         depth: usize,
         recorder: &mut Recorder<F>,
@@ -27,9 +25,9 @@ impl Session {
         if let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) {
             shard.ask_due(&mut self.context, recorder);
         } else {
-            self.may_be_filtered(time, recorder);
+            self.may_be_filtered(recorder);
         }
-        let at = FrameRef { frame: self.context.frame, time: time.0 };
+        let at = FrameRef { frame: self.context.frame, time: self.context.now.0 };
         let (range, mut is_of_others) = (self.range, false);
         let wanted = |joined: Joined<'_>| {
             // Possible tunnels and invalid datagrams are for every share.
@@ -62,7 +60,7 @@ impl Session {
         }
         if depth < NESTED_DATAGRAMS {
             let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
-            self.outcome(&outcome, time, Recorded::Joined(&whole), depth + 1, recorder);
+            self.outcome(&outcome, Recorded::Joined(&whole), depth + 1, recorder);
         }
         self.context.defragmenter.recycle(whole);
     }

@@ -213,16 +213,15 @@ impl Session {
         }
         self.elapse(recorder);
         self.context.moment = EventOrder::at(self.context.frame);
-        let time = Time(packet.time);
         if matches!(change, Change::End(_)) && self.range.knows_files() {
-            self.context.files_end(time, recorder);
+            self.context.files_end(recorder);
         }
         let Some(glance) = glance(packet.link, packet.data) else {
             let outcome = decode(packet.link, packet.data, packet.original_length);
-            return self.outcome(&outcome, time, Recorded::Here, 0, recorder);
+            return self.outcome(&outcome, Recorded::Here, 0, recorder);
         };
         if glance.is_fragment() {
-            return self.outcome(&glance.outcome(), time, Recorded::Here, 0, recorder);
+            return self.outcome(&glance.outcome(), Recorded::Here, 0, recorder);
         }
         let [source, destination] = glance.hosts();
         let (source, destination) = (IpAddr::V4(source), IpAddr::V4(destination));
@@ -231,13 +230,13 @@ impl Session {
         // reading that in other units than it was written stalls the processor until the stores
         // complete.
         let key = FlowKey { source, destination, ports: glance.ports(), transport };
-        if glance.is_udp() && self.is_copy(key, &glance, time, recorder) {
+        if glance.is_udp() && self.is_copy(key, &glance, recorder) {
             return;
         }
         if let Some(shard) = self.range.place_of(source, destination) {
-            self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder);
+            self.carried(shard, key, &glance.outcome(), Recorded::Here, recorder);
         } else if glance.is_udp() {
-            self.pass_by(glance.payload(), time, recorder);
+            self.pass_by(glance.payload(), recorder);
         }
     }
 
@@ -292,7 +291,7 @@ impl Session {
         for (at, shard) in self.shards.iter_mut().enumerate() {
             self.context.moment = EventOrder::end_of(0, self.range.number(at));
             shard.see_forgotten();
-            shard.limits_met(&self.context, self.context.now, recorder);
+            shard.limits_met(&self.context, recorder);
         }
         false
     }
@@ -319,22 +318,21 @@ impl Session {
     fn outcome<F: FieldSink>(
         &mut self,
         outcome: &Outcome<'_>,
-        time: Time,
         recorded: Recorded<'_>,
         depth: usize,
         recorder: &mut Recorder<F>,
     ) {
         let Some(key) = shard::key_of(outcome) else {
-            return self.no_message(outcome, time, recorded, depth, recorder);
+            return self.no_message(outcome, recorded, depth, recorder);
         };
-        if self.holds_copy(outcome, time, recorded, recorder) {
+        if self.holds_copy(outcome, recorded, recorder) {
             return;
         }
         match self.range.place_of(key.source, key.destination) {
-            Some(shard) => self.carried(shard, key, outcome, time, recorded, recorder),
+            Some(shard) => self.carried(shard, key, outcome, recorded, recorder),
             None => {
                 if let Outcome::Udp(datagram) = outcome {
-                    self.pass_by(datagram.payload.bytes, time, recorder);
+                    self.pass_by(datagram.payload.bytes, recorder);
                 }
                 self.context.headers.clear();
             }
@@ -348,7 +346,6 @@ impl Session {
         shard: usize,
         key: FlowKey,
         outcome: &Outcome<'_>,
-        time: Time,
         recorded: Recorded<'_>,
         recorder: &mut Recorder<F>,
     ) {
@@ -372,16 +369,14 @@ impl Session {
         if context.options.verify_checksums {
             context.checksums(outcome);
         }
-        let frame = (context.frame, time);
         let is_foreign = match outcome {
             Outcome::Udp(datagram) => {
                 (context.hop_limit, context.direction) =
                     (datagram.ip.hop_limit, datagram.ip.direction);
                 context.note(datagram.note.as_ref());
-                let is_ours = shard.datagram(context, &key, datagram, time, recorded, recorder);
+                let is_ours = shard.datagram(context, &key, datagram, recorded, recorder);
                 if !is_ours {
-                    let sent = (datagram.payload.bytes, TcpFlags::default());
-                    shard.see_pair(context, &key, sent, frame);
+                    shard.see_pair(context, &key, datagram.payload.bytes, TcpFlags::default());
                 }
                 !is_ours
             }
@@ -397,17 +392,17 @@ impl Session {
                 (context.hop_limit, context.direction) =
                     (segment.ip.hop_limit, segment.ip.direction);
                 context.note(segment.note.as_ref());
-                shard.see_pair(context, &key, (segment.payload.bytes, segment.flags), frame);
-                if let Some(place) = shard.place(&key, segment, time) {
-                    shard.segment(context, &key, place, segment, time, recorded, recorder);
+                shard.see_pair(context, &key, segment.payload.bytes, segment.flags);
+                if let Some(place) = shard.place(&key, segment, context.now) {
+                    shard.segment(context, &key, place, segment, recorded, recorder);
                 }
                 // Later segments show whose it is.
                 true
             }
             _ => false,
         };
-        shard.limits_met(context, time, recorder);
-        self.headers(time, recorder);
+        shard.limits_met(context, recorder);
+        self.headers(recorder);
         if is_foreign {
             self.foreign.see(&key, &self.context.numbers);
         }
@@ -417,7 +412,6 @@ impl Session {
     fn no_message<F: FieldSink>(
         &mut self,
         outcome: &Outcome<'_>,
-        time: Time,
         recorded: Recorded<'_>,
         depth: usize,
         recorder: &mut Recorder<F>,
@@ -426,7 +420,7 @@ impl Session {
             self.context.checksums(outcome);
         }
         match outcome {
-            Outcome::Fragment(fragment) => self.fragment(fragment, time, recorded, depth, recorder),
+            Outcome::Fragment(fragment) => self.fragment(fragment, recorded, depth, recorder),
             Outcome::Malformed(malformed) => self.context.note(Some(malformed)),
             Outcome::UnknownLink(link) => {
                 self.unknown_links += 1;
@@ -435,7 +429,7 @@ impl Session {
             Outcome::Aggregate(aggregate) => {
                 for frame in aggregate.frames() {
                     self.context.moment = self.context.moment.within();
-                    self.outcome(&frame, time, recorded, depth, recorder);
+                    self.outcome(&frame, recorded, depth, recorder);
                 }
             }
             // Its hosts are unknown.
@@ -454,7 +448,7 @@ impl Session {
             (_, Recorded::Here) => self.is_first(),
         };
         if tells {
-            self.headers(time, recorder);
+            self.headers(recorder);
         }
         self.context.headers.clear();
     }
@@ -501,12 +495,12 @@ impl Session {
 
     /// Reports the results about the packet's headers, if no message has.
     #[inline]
-    fn headers<F: FieldSink>(&mut self, time: Time, recorder: &mut Recorder<F>) {
+    fn headers<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
         if self.context.headers.is_empty() {
             return;
         }
         for HeaderResult { rule, ok, detail } in std::mem::take(&mut self.context.headers) {
-            self.context.about_packet(rule, ok, time, recorder, || detail);
+            self.context.about_packet(rule, ok, recorder, || detail);
         }
     }
 

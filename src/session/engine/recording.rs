@@ -106,20 +106,19 @@ impl PacketContext {
         &self,
         rule: &'static Rule,
         ok: bool,
-        time: Time,
         recorder: &mut Recorder<F>,
         detail: impl FnOnce() -> String,
     ) {
-        let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
+        let mark = Mark { frame: self.frame, time: self.now, length: 0, side: Side::First };
         report(recorder, self.flow_context(&NOWHERE), rule, ok, &mark, detail);
     }
 
     /// From the current packet on, the file of packets is not stored any more.
     #[cold]
-    pub(super) fn files_end<F: FieldSink>(&self, time: Time, recorder: &mut Recorder<F>) {
+    pub(super) fn files_end<F: FieldSink>(&self, recorder: &mut Recorder<F>) {
         let detail =
             || format!("from here on, no file is named: they took turns {MOST_FILES} times");
-        self.about_packet(&NET011, false, time, recorder, detail);
+        self.about_packet(&NET011, false, recorder, detail);
     }
 
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {

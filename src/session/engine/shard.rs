@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU64;
 
 use dissectors::kit::{
-    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Time, Transport, Unchecked,
+    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Transport, Unchecked,
 };
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Id, SharedStates};
@@ -120,11 +120,11 @@ impl Shard {
         &mut self,
         context: &PacketContext,
         key: &FlowKey,
-        (bytes, flags): (&[u8], TcpFlags),
-        frame: (u64, Time),
+        bytes: &[u8],
+        flags: TcpFlags,
     ) {
         if context.options.needs.pairs {
-            self.pairs.see(key, bytes, flags, frame);
+            self.pairs.see(key, bytes, flags, (context.frame, context.now));
         }
     }
 
@@ -140,23 +140,17 @@ impl Shard {
     pub(super) fn limits_met<F: FieldSink>(
         &mut self,
         context: &PacketContext,
-        time: Time,
         recorder: &mut Recorder<F>,
     ) {
         if self.budget.is_met() {
-            self.report_limits(context, time, recorder);
+            self.report_limits(context, recorder);
         }
     }
 
     #[cold]
-    fn report_limits<F: FieldSink>(
-        &mut self,
-        context: &PacketContext,
-        time: Time,
-        recorder: &mut Recorder<F>,
-    ) {
+    fn report_limits<F: FieldSink>(&mut self, context: &PacketContext, recorder: &mut Recorder<F>) {
         for limit in self.budget.take_met() {
-            limit_met(limit, context, time, recorder);
+            limit_met(limit, context, recorder);
         }
     }
 
@@ -166,7 +160,6 @@ impl Shard {
         context: &mut PacketContext,
         key: &FlowKey,
         datagram: &Datagram<'_>,
-        time: Time,
         recorded: Recorded<'_>,
         recorder: &mut Recorder<F>,
     ) -> bool {
@@ -177,7 +170,7 @@ impl Shard {
             inflated: false,
             unlisted: datagram.payload.cut_off(),
             frame: context.frame,
-            time,
+            time: context.now,
             side: Side::First,
             from: key.from(),
             to: key.to(),
@@ -224,7 +217,7 @@ impl Shard {
             hash,
             identification: recorded.identification(datagram),
             frame: payload.frame,
-            time,
+            time: context.now,
         };
         match if lost { None } else { self.recent.note(&sent) } {
             None => self.message(context, slot, &mut payload, datagram, recorder),
@@ -269,7 +262,7 @@ impl Shard {
         payload: &mut Payload<'_>,
         recorder: &mut Recorder<F>,
     ) -> Option<FlowSlot> {
-        let mut found = self.goes_on(context, key, payload.time, recorder);
+        let mut found = self.goes_on(context, key, recorder);
         let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
             FlowState::Conversation(conversation) => Some(conversation.id()),
             _ => None,
@@ -292,7 +285,7 @@ impl Shard {
         }
         payload.side = Side::First;
         let began = id.opens(payload.bytes);
-        Some(self.begin_flow(context, key, payload.time, id, began, recorder))
+        Some(self.begin_flow(context, key, id, began, recorder))
     }
 
     /// The flow of a datagram, and its side; ends a flow that is over.
@@ -301,7 +294,6 @@ impl Shard {
         &mut self,
         context: &mut PacketContext,
         key: &FlowKey,
-        time: Time,
         recorder: &mut Recorder<F>,
     ) -> Option<(FlowSlot, Side)> {
         let [from, to] = key.ports;
@@ -309,7 +301,7 @@ impl Shard {
             return None;
         }
         let (slot, side) = self.table.find(key)?;
-        if self.table.has_ended(slot, time) {
+        if self.table.has_ended(slot, context.now) {
             self.end_flow(context, slot, recorder);
             return None;
         }
@@ -320,13 +312,12 @@ impl Shard {
         &mut self,
         context: &mut PacketContext,
         key: &FlowKey,
-        time: Time,
         id: Id,
         began: bool,
         recorder: &mut Recorder<F>,
     ) -> FlowSlot {
         self.make_room(context, recorder);
-        let slot = self.table.insert(key, time);
+        let slot = self.table.insert(key, context.now);
         for port in key.ports {
             self.ports.insert(port);
         }
@@ -354,7 +345,7 @@ impl Shard {
                         if too_large { ("flow-bytes", bytes) } else { ("flows", flows) };
                     format!("the limit {name}, {most}, was met: a flow ends early")
                 };
-                context.about_packet(&NET011, false, context.now, recorder, detail);
+                context.about_packet(&NET011, false, recorder, detail);
             }
             self.end_flow(context, slot, recorder);
         }
@@ -520,14 +511,9 @@ impl Shard {
 }
 
 #[cold]
-fn limit_met<F: FieldSink>(
-    limit: Limit,
-    context: &PacketContext,
-    time: Time,
-    recorder: &mut Recorder<F>,
-) {
+fn limit_met<F: FieldSink>(limit: Limit, context: &PacketContext, recorder: &mut Recorder<F>) {
     let detail = || format!("the limit {} was met", limit.name());
-    context.about_packet(&NET011, false, time, recorder, detail);
+    context.about_packet(&NET011, false, recorder, detail);
 }
 
 /// The key of a datagram or a segment.

@@ -62,14 +62,12 @@ impl Shard {
     }
 
     /// A TCP segment at this [`place`](Shard::place).
-    #[allow(clippy::too_many_arguments, reason = "of whom, where and when, and who is reported")]
     pub(super) fn segment<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
         key: &FlowKey,
         place: SegmentPlace,
         segment: &Segment<'_>,
-        time: Time,
         recorded: Recorded<'_>,
         recorder: &mut Recorder<F>,
     ) {
@@ -86,7 +84,7 @@ impl Shard {
                     true => (key.reversed(), Side::Second),
                     false => (*key, Side::First),
                 };
-                let slot = self.table.insert(&key, time);
+                let slot = self.table.insert(&key, context.now);
                 if let Some(mut flow) = self.table.flow(slot) {
                     flow.begins_with(context.frame);
                     flow.has_begun = segment.flags.syn();
@@ -97,6 +95,7 @@ impl Shard {
             }
             SegmentPlace::Begins(_) => return,
         };
+        let now = context.now;
         let mut pieces = std::mem::take(&mut context.pieces);
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
         context.locate(offset, length, recorded, &mut pieces);
@@ -111,10 +110,10 @@ impl Shard {
             |connection, budget, reading| {
                 refused =
                     refuses.then(|| reading.flow.facts()).filter(|it| it.began && !it.seen[1]);
-                reading.flow.count(side, time, 1, segment.payload.sent().into());
+                reading.flow.count(side, now, 1, segment.payload.sent().into());
                 let was_ignored = connection.is_ignored();
                 let frame = pieces.first().map_or(0, |piece| piece.frame);
-                let at = FrameRef { frame, time: time.0 };
+                let at = FrameRef { frame, time: now.0 };
                 let arrival = ArrivingSegment { segment, at, pieces: &pieces };
                 connection.segment(side, &arrival, budget, reading);
                 refused = refused.filter(|_| connection.is_over());
@@ -125,7 +124,7 @@ impl Shard {
         );
         context.pieces = pieces;
         if let Some(flow) = refused {
-            let mark = Mark { frame: context.frame, time, length: 0, side };
+            let mark = Mark { frame: context.frame, time: now, length: 0, side };
             let [from, to] = flow.ends_from(side);
             recorder.flow_context(context.flow_context(&flow));
             recorder.cross_flow(CrossFlowEvent::Refused, SeenMessage { mark, from, to });

@@ -2,7 +2,7 @@
 //! originals, and count as little as copies of other interfaces.
 
 use dissectors::kit::{
-    CrossFlowEvent, Mark, Payload, SeenMessage, Side, Sink, Time, Transport, keyed_hash,
+    CrossFlowEvent, Mark, Payload, SeenMessage, Side, Sink, Transport, keyed_hash,
 };
 
 use super::PacketContext;
@@ -22,11 +22,10 @@ impl Session {
         &mut self,
         key: FlowKey,
         glance: &Glance<'_>,
-        time: Time,
         recorder: &mut Recorder<F>,
     ) -> bool {
-        let (bytes, frame, (hop_limit, identification)) =
-            (glance.payload(), self.context.frame, glance.head());
+        let (bytes, (hop_limit, identification)) = (glance.payload(), glance.head());
+        let (frame, time) = (self.context.frame, self.context.now);
         let hash = keyed_hash(bytes);
         self.context.hash = hash;
         let (original, is_repeated) = (0, false);
@@ -68,17 +67,16 @@ impl Session {
     pub(super) fn holds_copy<F: FieldSink>(
         &mut self,
         outcome: &Outcome<'_>,
-        time: Time,
         recorded: Recorded<'_>,
         recorder: &mut Recorder<F>,
     ) -> bool {
         let Outcome::Udp(datagram) = outcome else { return false };
-        let now = Recording::of(datagram, (self.context.frame, time));
+        let now = Recording::of(datagram, (self.context.frame, self.context.now));
         self.context.hash = now.hash;
         if let Recorded::Here = recorded {
             return self.is_known(&now, outcome, recorder);
         }
-        let is_copy = self.translations.is_of_copy(&now.key, time);
+        let is_copy = self.translations.is_of_copy(&now.key, self.context.now);
         if is_copy {
             self.translated(&now.key, datagram, None, recorder);
         }
