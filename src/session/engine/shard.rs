@@ -9,9 +9,7 @@
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 
-use dissectors::kit::{
-    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Transport, Unchecked,
-};
+use dissectors::kit::{Budget, Evidence, Limit, Payload, Piece, Side, Sink, Transport, Unchecked};
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Id, SharedStates};
 
