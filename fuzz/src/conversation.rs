@@ -283,21 +283,7 @@ fn payload<'a>(
     frame: u64,
     time: Time,
 ) -> Payload<'a> {
-    Payload {
-        bytes,
-        pieces,
-        inflated: false,
-        unlisted: 0,
-        frame,
-        time,
-        side,
-        from: flow.facts.ends[side.index()],
-        to: flow.facts.ends[side.other().index()],
-        flow: flow.facts.number,
-        transport: flow.facts.transport,
-        lost: false,
-        hash: None,
-    }
+    Payload { frame, time, ..flow.facts.payload(side, bytes, pieces) }
 }
 
 /// Checks the properties that are guaranteed for all messages.

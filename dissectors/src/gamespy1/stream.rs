@@ -429,21 +429,7 @@ mod tests {
 
     fn payload(bytes: &[u8]) -> Payload<'_> {
         let end = ([192, 0, 2, 1], 28900).into();
-        Payload {
-            bytes,
-            pieces: &[],
-            inflated: false,
-            unlisted: 0,
-            frame: 1,
-            time: Time(0),
-            side: Side::First,
-            from: end,
-            to: end,
-            flow: 1,
-            transport: Transport::Tcp,
-            lost: false,
-            hash: None,
-        }
+        Payload { frame: 1, flow: 1, transport: Transport::Tcp, ..Payload::of(bytes, [end, end]) }
     }
 
     const VALIDATE: &str = r"\gamename\ut\location\0\validate\3JOdDFU5\final";

@@ -208,21 +208,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let known = self.flows.contains_key(&(Transport::Udp as u8, ends));
         let hint = Hint { from_port: usual(from), to_port: usual(to), known, forced: false };
         let pieces = [Piece { at: 0, length: bytes.len() as u32, frame, offset: 42 }];
-        let mut payload = Payload {
-            bytes,
-            pieces: &pieces,
-            inflated: false,
-            unlisted: 0,
-            frame,
-            time: now,
-            side: Side::First,
-            from,
-            to,
-            flow: 1,
-            transport: Transport::Udp,
-            lost,
-            hash: None,
-        };
+        let of = Payload::of(bytes, [from, to]);
+        let mut payload = Payload { pieces: &pieces, frame, time: now, flow: 1, lost, ..of };
         let is_claimed = match P::claim(bytes, hint) {
             Claim::Sure => true,
             Claim::Weak => hint.any(),
@@ -338,19 +325,14 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         side: Side,
     ) -> Payload<'a> {
         Payload {
-            bytes,
             pieces,
-            inflated: false,
-            unlisted: 0,
             frame: self.frame,
             time: self.now,
             side,
-            from,
-            to,
             flow: 1,
             transport: Transport::Tcp,
             lost: self.loses,
-            hash: None,
+            ..Payload::of(bytes, [from, to])
         }
     }
 

@@ -90,3 +90,24 @@ pub struct Payload<'a> {
     /// A hash of all `bytes`, if computed. All datagrams between two hosts use the same seed.
     pub hash: Option<NonZeroU64>,
 }
+
+impl<'a> Payload<'a> {
+    /// A datagram of these bytes, from the first of these ends to the second. The caller sets packet, time and flow.
+    pub fn of(bytes: &'a [u8], [from, to]: [SocketAddr; 2]) -> Payload<'a> {
+        Payload {
+            bytes,
+            pieces: &[],
+            inflated: false,
+            unlisted: 0,
+            frame: 0,
+            time: Time(0),
+            side: Side::First,
+            from,
+            to,
+            flow: 0,
+            transport: Transport::Udp,
+            lost: false,
+            hash: None,
+        }
+    }
+}

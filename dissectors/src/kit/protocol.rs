@@ -135,22 +135,8 @@ impl FlowFacts {
 
     /// A payload of these bytes, sent by `side` on this flow. The caller sets packet and time.
     pub fn payload<'a>(&self, side: Side, bytes: &'a [u8], pieces: &'a [Piece]) -> Payload<'a> {
-        let [from, to] = self.ends_from(side);
-        Payload {
-            bytes,
-            pieces,
-            inflated: false,
-            unlisted: 0,
-            frame: 0,
-            time: Time(0),
-            side,
-            from,
-            to,
-            flow: self.number,
-            transport: self.transport,
-            lost: false,
-            hash: None,
-        }
+        let (flow, transport) = (self.number, self.transport);
+        Payload { pieces, side, flow, transport, ..Payload::of(bytes, self.ends_from(side)) }
     }
 }
 

@@ -392,7 +392,6 @@ pub(super) fn add_count(counts: &mut Vec<(Name, u64)>, name: Name, times: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::{Side, Transport};
 
     /// Compact counting gives the same result as detailed counting from the first request on.
     #[test]
@@ -401,19 +400,9 @@ mod tests {
         let (client, server) =
             ("10.0.0.1:50000".parse().unwrap(), "10.0.0.2:27015".parse().unwrap());
         let send = |from, to, ms: i64, bytes| Payload {
-            bytes,
-            pieces: &[],
-            inflated: false,
-            unlisted: 0,
             frame: 1 + ms as u64,
             time: Time(ms * 1_000_000),
-            side: Side::First,
-            from,
-            to,
-            flow: 1,
-            transport: Transport::Udp,
-            lost: false,
-            hash: None,
+            ..Payload::of(bytes, [from, to])
         };
         for count in 1..12 {
             let mut room = GroupRoom { sources: 9, buckets: 99, sockets: 9 };

@@ -163,19 +163,11 @@ impl Shard {
     ) -> bool {
         let (bytes, lost) = (datagram.payload.bytes, !datagram.payload.is_whole());
         let mut payload = Payload {
-            bytes,
-            pieces: &[],
-            inflated: false,
             unlisted: datagram.payload.cut_off(),
             frame: context.frame,
             time: context.now,
-            side: Side::First,
-            from: key.from(),
-            to: key.to(),
-            flow: 0,
-            transport: Transport::Udp,
             lost,
-            hash: None,
+            ..Payload::of(bytes, [key.from(), key.to()])
         };
         let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
             self.see_host(context, key.source, key.destination);

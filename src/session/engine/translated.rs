@@ -1,9 +1,7 @@
 //! Copies of datagrams that were recorded with other addresses, before or behind NAT: they are shown with their
 //! originals, and count as little as copies of other interfaces.
 
-use dissectors::kit::{
-    CrossFlowEvent, Mark, Payload, SeenMessage, Side, Sink, Transport, keyed_hash,
-};
+use dissectors::kit::{CrossFlowEvent, Mark, Payload, SeenMessage, Side, Sink, keyed_hash};
 
 use super::PacketContext;
 use super::recorder::{FieldSink, Recorder};
@@ -136,19 +134,13 @@ impl Shard {
         }
         let pieces = [context.piece(datagram.payload.offset, bytes.len())];
         let mut payload = Payload {
-            bytes,
             pieces: &pieces,
-            inflated: false,
             unlisted: datagram.payload.cut_off(),
             frame: context.frame,
             time,
             side,
-            from: key.from(),
-            to: key.to(),
-            flow: 0,
-            transport: Transport::Udp,
             lost: !datagram.payload.is_whole(),
-            hash: None,
+            ..Payload::of(bytes, [key.from(), key.to()])
         };
         self.copy(context, slot, &mut payload, datagram, original.frame, recorder);
     }

@@ -239,21 +239,8 @@ fn traffic_that_is_identified_by_content() {
 #[test]
 fn a_challenge_request_with_timestamp_0_differs_from_a_master_s_response() {
     let expects = |from: &str, bytes: &[u8]| {
-        let payload = Payload {
-            bytes,
-            pieces: &[],
-            inflated: false,
-            unlisted: 0,
-            frame: 1,
-            time: Time(0),
-            side: Side::First,
-            from: from.parse().unwrap(),
-            to: "10.0.0.2:12345".parse().unwrap(),
-            flow: 1,
-            transport: Transport::Udp,
-            lost: false,
-            hash: None,
-        };
+        let ends = [from, "10.0.0.2:12345"].map(|end| end.parse().unwrap());
+        let payload = Payload { frame: 1, flow: 1, ..Payload::of(bytes, ends) };
         GameSpy4::expects(&mut crate::gamespy4::SharedState::default(), &payload)
     };
     assert!(expects(super::CLIENT, b"\xFE\xFD\x09\0\0\0\0"));

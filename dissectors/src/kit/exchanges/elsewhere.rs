@@ -147,25 +147,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::kit::{Limits, Side, Transport};
+    use crate::kit::Limits;
 
     fn payload(from: (u8, u16), to: (u8, u16), frame: u64, time: Time) -> Payload<'static> {
-        let [from, to] = [from, to].map(|(host, port)| ([10, 0, 0, host], port).into());
-        Payload {
-            bytes: &[],
-            pieces: &[],
-            inflated: false,
-            unlisted: 0,
-            frame,
-            time,
-            side: Side::First,
-            from,
-            to,
-            flow: 0,
-            transport: Transport::Udp,
-            lost: false,
-            hash: None,
-        }
+        let ends = [from, to].map(|(host, port)| ([10, 0, 0, host], port).into());
+        Payload { frame, time, ..Payload::of(&[], ends) }
     }
 
     fn settings(remembered: usize) -> Settings {

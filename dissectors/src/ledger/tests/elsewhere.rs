@@ -3,7 +3,7 @@
 use super::*;
 use crate::a2s::rules::{A2S022, A2S024, A2S061, A2S062, A2S065};
 use crate::abuse_rules::{SEC005, SEC006};
-use crate::kit::{Payload, ResponseRules, Transport};
+use crate::kit::{Payload, ResponseRules};
 
 static RULES: ResponseRules =
     ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
@@ -257,19 +257,9 @@ fn asked_within(most: usize, requests: impl Iterator<Item = (u32, i64)>) -> Vec<
     let mut loads = Loads::new(most, AbuseThresholds::default());
     for (frame, (source, time)) in (1..).zip(requests) {
         let payload = |bytes, from: &str, to: &str| Payload {
-            bytes,
-            pieces: &[],
-            inflated: false,
-            unlisted: 0,
             frame,
             time: Time(time * 1_000_000),
-            side: Side::First,
-            from: from.parse().unwrap(),
-            to: to.parse().unwrap(),
-            flow: 1,
-            transport: Transport::Udp,
-            lost: false,
-            hash: None,
+            ..Payload::of(bytes, [from, to].map(|end| end.parse().unwrap()))
         };
         let client = format!("{}:50000", std::net::Ipv4Addr::from(source));
         let group = source as usize % GROUPS;
