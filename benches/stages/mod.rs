@@ -10,7 +10,7 @@ use dissectors::kit::{
     Unread,
 };
 use dissectors::ledger::LedgerSettings;
-use dissectors::{Id, SharedStates};
+use dissectors::{ContextParts, Id, SharedStates};
 use gamewire::capture::{self, Event};
 use gamewire::check::{Checker, Selection};
 use gamewire::flows::{FlowKey, FlowTable};
@@ -160,7 +160,8 @@ fn speak(
             let length = match conversation.transport {
                 Transport::Udp => rest.len(),
                 Transport::Tcp => {
-                    match state.frame(shared, &flow, settings, budget, said.side, &unread) {
+                    let parts = ContextParts { shared, flow: &flow, settings, budget };
+                    match state.frame(parts, said.side, &unread) {
                         Framed::Message(length) => length,
                         Framed::More | Framed::Junk(_) => break,
                     }
@@ -170,7 +171,8 @@ fn speak(
             let piece = Piece { at: 0, length: length as u32, frame: said.frame, offset: 42 };
             let payload = flow.payload(said.side, bytes, std::slice::from_ref(&piece));
             let payload = Payload { frame: said.frame, time: said.time, ..payload };
-            state.message(shared, &flow, settings, budget, &payload, writer);
+            let parts = ContextParts { shared, flow: &flow, settings, budget };
+            state.message(parts, &payload, writer);
             writer.clear();
             rest = after;
         }

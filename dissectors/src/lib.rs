@@ -21,7 +21,7 @@ mod registry;
 pub mod script;
 pub mod valve_master;
 
-pub use listed::{Conversation, GROUPS, Id, ProtocolSettings, SharedStates};
+pub use listed::{ContextParts, Conversation, GROUPS, Id, ProtocolSettings, SharedStates};
 
 registry::protocols! {
     ValveMaster => valve_master::ValveMaster,

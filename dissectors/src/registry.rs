@@ -136,6 +136,18 @@ macro_rules! protocols {
                 }
             }
 
+            /// The parts of a [`Context`] that are the same for all protocols.
+            pub struct ContextParts<'c> {
+                /// The state that spans flows.
+                pub shared: &'c mut SharedStates,
+                /// The flow.
+                pub flow: &'c FlowFacts,
+                /// The user's settings.
+                pub settings: &'c Settings,
+                /// Memory for unfinished responses.
+                pub budget: &'c mut Budget,
+            }
+
             impl Conversation {
                 /// Which protocol.
                 pub fn id(&self) -> Id {
@@ -143,42 +155,30 @@ macro_rules! protocols {
                 }
 
                 /// See [`Protocol::frame`].
-                #[allow(clippy::too_many_arguments, reason = "the context's parts, and the bytes")]
                 pub fn frame(
                     &mut self,
-                    shared: &mut SharedStates,
-                    flow: &FlowFacts,
-                    settings: &Settings,
-                    budget: &mut Budget,
+                    parts: ContextParts<'_>,
                     side: Side,
                     unread: &Unread<'_>,
                 ) -> Framed {
                     match self {
-                        $(Conversation::$name(conversation) => {
-                            let shared = &mut shared.$name;
-                            let mut cx = Context { conversation, shared, flow, settings, budget };
-                            $protocol::frame(&mut cx, side, unread)
+                        $(Conversation::$name(it) => {
+                            $protocol::frame(&mut $crate::registry::context!(parts, $name, it), side, unread)
                         }),+
                     }
                 }
 
                 /// See [`Protocol::closed`].
-                #[allow(clippy::too_many_arguments, reason = "the context's parts, and the end")]
                 pub fn closed<S: Sink>(
                     &mut self,
-                    shared: &mut SharedStates,
-                    flow: &FlowFacts,
-                    settings: &Settings,
-                    budget: &mut Budget,
+                    parts: ContextParts<'_>,
                     how: Closed,
                     payload: &Payload<'_>,
                     sink: &mut S,
                 ) {
                     match self {
-                        $(Conversation::$name(conversation) => {
-                            let shared = &mut shared.$name;
-                            let mut cx = Context { conversation, shared, flow, settings, budget };
-                            $protocol::closed(&mut cx, how, payload, sink);
+                        $(Conversation::$name(it) => {
+                            $protocol::closed(&mut $crate::registry::context!(parts, $name, it), how, payload, sink)
                         }),+
                     }
                 }
@@ -186,18 +186,13 @@ macro_rules! protocols {
                 /// See [`Protocol::message`].
                 pub fn message<S: Sink>(
                     &mut self,
-                    shared: &mut SharedStates,
-                    flow: &FlowFacts,
-                    settings: &Settings,
-                    budget: &mut Budget,
+                    parts: ContextParts<'_>,
                     payload: &Payload<'_>,
                     sink: &mut S,
                 ) {
                     match self {
-                        $(Conversation::$name(conversation) => {
-                            let shared = &mut shared.$name;
-                            let mut cx = Context { conversation, shared, flow, settings, budget };
-                            $protocol::message(&mut cx, payload, sink);
+                        $(Conversation::$name(it) => {
+                            $protocol::message(&mut $crate::registry::context!(parts, $name, it), payload, sink)
                         }),+
                     }
                 }
@@ -210,18 +205,13 @@ macro_rules! protocols {
                 /// See [`Protocol::again`].
                 pub fn again<S: Sink>(
                     &mut self,
-                    shared: &mut SharedStates,
-                    flow: &FlowFacts,
-                    settings: &Settings,
-                    budget: &mut Budget,
+                    parts: ContextParts<'_>,
                     payload: &Payload<'_>,
                     sink: &mut S,
                 ) {
                     match self {
-                        $(Conversation::$name(conversation) => {
-                            let shared = &mut shared.$name;
-                            let mut cx = Context { conversation, shared, flow, settings, budget };
-                            $protocol::again(&mut cx, payload, sink);
+                        $(Conversation::$name(it) => {
+                            $protocol::again(&mut $crate::registry::context!(parts, $name, it), payload, sink)
                         }),+
                     }
                 }
@@ -237,22 +227,16 @@ macro_rules! protocols {
                 }
 
                 /// See [`Protocol::elapse`].
-                #[allow(clippy::too_many_arguments, reason = "the context's parts, and the time")]
                 pub fn elapse<S: Sink>(
                     &mut self,
-                    shared: &mut SharedStates,
-                    flow: &FlowFacts,
-                    settings: &Settings,
-                    budget: &mut Budget,
+                    parts: ContextParts<'_>,
                     now: Time,
                     end: bool,
                     sink: &mut S,
                 ) {
                     match self {
-                        $(Conversation::$name(conversation) => {
-                            let shared = &mut shared.$name;
-                            let mut cx = Context { conversation, shared, flow, settings, budget };
-                            $protocol::elapse(&mut cx, now, end, sink);
+                        $(Conversation::$name(it) => {
+                            $protocol::elapse(&mut $crate::registry::context!(parts, $name, it), now, end, sink)
                         }),+
                     }
                 }
@@ -285,4 +269,17 @@ macro_rules! protocols {
     };
 }
 
-pub(crate) use protocols;
+/// The context of a conversation in a protocol.
+macro_rules! context {
+    ($parts:ident, $name:ident, $conversation:ident) => {
+        Context {
+            conversation: $conversation,
+            shared: &mut $parts.shared.$name,
+            flow: $parts.flow,
+            settings: $parts.settings,
+            budget: $parts.budget,
+        }
+    };
+}
+
+pub(crate) use {context, protocols};

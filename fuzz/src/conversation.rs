@@ -7,7 +7,7 @@ use dissectors::kit::{
     Message, Payload, Piece, Rule, RuleResults, Secret, SeenMessage, Settings, Side, Sink, Span,
     StreamView, Time, Transport, Tree, Unread,
 };
-use dissectors::{Conversation, Id, SharedStates};
+use dissectors::{ContextParts, Conversation, Id, SharedStates};
 
 use crate::input::Input;
 
@@ -173,8 +173,8 @@ impl Lab {
             let (bytes, seen, ended) = (&direction.unread, direction.seen, direction.ended);
             let unread = Unread { bytes, seen, ended, after_gap: lost, ..Unread::default() };
             let (shared, settings, budget) = (&mut self.shared, &self.settings, &mut self.budget);
-            let framed =
-                flow.conversation.frame(shared, &flow.facts, settings, budget, side, &unread);
+            let parts = ContextParts { shared, flow: &flow.facts, settings, budget };
+            let framed = flow.conversation.frame(parts, side, &unread);
             let (length, is_message) = match framed {
                 Framed::Message(length) => (length, true),
                 Framed::Junk(length) => (length, false),
@@ -214,14 +214,16 @@ impl Lab {
             ..Evidence::default()
         });
         let (shared, settings, budget) = (&mut self.shared, &self.settings, &mut self.budget);
-        flow.conversation.message(shared, &flow.facts, settings, budget, &payload, sink);
+        let parts = ContextParts { shared, flow: &flow.facts, settings, budget };
+        flow.conversation.message(parts, &payload, sink);
     }
 
     fn closed<S: Sink>(&mut self, flow: usize, side: Side, how: Closed, sink: &mut S) {
         let Some(flow) = self.flows.get_mut(flow) else { return };
         let payload = payload(flow, side, &[], &[], self.frame, self.now);
         let (shared, settings, budget) = (&mut self.shared, &self.settings, &mut self.budget);
-        flow.conversation.closed(shared, &flow.facts, settings, budget, how, &payload, sink);
+        let parts = ContextParts { shared, flow: &flow.facts, settings, budget };
+        flow.conversation.closed(parts, how, &payload, sink);
     }
 
     /// Calls `elapse` of conversations: of those that are due, or of all at the end.
@@ -230,15 +232,8 @@ impl Lab {
             if end || flow.conversation.deadline().is_some_and(|deadline| deadline <= self.now) {
                 let (shared, settings, budget) =
                     (&mut self.shared, &self.settings, &mut self.budget);
-                flow.conversation.elapse(
-                    shared,
-                    &flow.facts,
-                    settings,
-                    budget,
-                    self.now,
-                    end,
-                    sink,
-                );
+                let parts = ContextParts { shared, flow: &flow.facts, settings, budget };
+                flow.conversation.elapse(parts, self.now, end, sink);
             }
         }
     }

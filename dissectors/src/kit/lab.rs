@@ -9,6 +9,9 @@ mod test_recorder;
 
 pub(crate) use test_recorder::{HeardMessage, TestRecorder, code};
 
+/// The transport of a flow, and its ends in order.
+type FlowKey = (u8, [SocketAddr; 2]);
+
 /// One direction of a stream.
 #[derive(Default)]
 struct LabDirection {
@@ -30,7 +33,7 @@ struct LabFlow<P: Protocol> {
 
 /// A capture under construction.
 pub(crate) struct Lab<P: Protocol, S> {
-    flows: BTreeMap<(u8, [SocketAddr; 2]), LabFlow<P>>,
+    flows: BTreeMap<FlowKey, LabFlow<P>>,
     shared: P::SharedState,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
@@ -79,6 +82,11 @@ impl<P: Protocol> Lab<P, TestRecorder> {
     }
 }
 
+/// The key of the flow between these ends, in either order.
+fn key(transport: Transport, one: SocketAddr, other: SocketAddr) -> FlowKey {
+    (transport as u8, [one.min(other), one.max(other)])
+}
+
 /// Seconds from the start, as a time.
 pub(crate) fn seconds(time: f64) -> Time {
     Time((time * 1e9).round() as i64)
@@ -116,21 +124,14 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         }
     }
 
-    fn elapse_flow(&mut self, key: (u8, [SocketAddr; 2]), end: bool) {
+    fn elapse_flow(&mut self, key: FlowKey, end: bool) {
         let flow = self.flows.get_mut(&key).unwrap();
         if end {
             flow.facts.silence = self.now.since(flow.last).unsigned_abs();
         }
-        let (conversation, facts) = (&mut flow.conversation, flow.facts);
+        let now = self.now;
         self.sink.evidence(Evidence { complete: self.complete, ..Evidence::default() });
-        let mut cx = Context {
-            conversation,
-            shared: &mut self.shared,
-            flow: &facts,
-            settings: &self.settings,
-            budget: &mut self.budget,
-        };
-        P::elapse(&mut cx, self.now, end, &mut self.sink);
+        self.within(key, |cx, sink| P::elapse(cx, now, end, sink));
     }
 
     /// An ICMP error quotes the datagram of this packet.
@@ -145,19 +146,12 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
         self.frame += 1;
         let (frame, time) = (self.frame, self.now);
-        let ends = if from < to { [from, to] } else { [to, from] };
-        let flow = self.flows.get_mut(&(Transport::Udp as u8, ends)).unwrap();
-        let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
         let pieces = [Piece { at: 0, length: bytes.len() as u32, frame, offset: 42 }];
-        let payload = Payload { frame, time, ..flow.facts.payload(side, bytes, &pieces) };
-        let mut cx = Context {
-            conversation: &mut flow.conversation,
-            shared: &mut self.shared,
-            flow: &flow.facts,
-            settings: &self.settings,
-            budget: &mut self.budget,
-        };
-        P::again(&mut cx, &payload, &mut Unchecked(&mut self.sink));
+        self.within(key(Transport::Udp, from, to), |cx, sink| {
+            let side = if cx.flow.ends[0] == from { Side::First } else { Side::Second };
+            let payload = Payload { frame, time, ..cx.flow.payload(side, bytes, &pieces) };
+            P::again(cx, &payload, &mut Unchecked(sink));
+        });
         self
     }
 
@@ -168,8 +162,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         other: SocketAddr,
         began: bool,
     ) -> &mut LabFlow<P> {
-        let ends = if opener < other { [opener, other] } else { [other, opener] };
-        self.flows.entry((transport as u8, ends)).or_insert_with(|| LabFlow {
+        self.flows.entry(key(transport, opener, other)).or_insert_with(|| LabFlow {
             conversation: P::Conversation::default(),
             facts: FlowFacts {
                 ends: [opener, other],
@@ -204,8 +197,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         self.arrives(time);
         let (frame, now, complete) = (self.frame, self.now, self.complete);
         let usual = |end: SocketAddr| P::INFO.ports.contains(&end.port());
-        let ends = if from < to { [from, to] } else { [to, from] };
-        let known = self.flows.contains_key(&(Transport::Udp as u8, ends));
+        let known = self.flows.contains_key(&key(Transport::Udp, from, to));
         let hint = Hint { from_port: usual(from), to_port: usual(to), known, forced: false };
         let pieces = [Piece { at: 0, length: bytes.len() as u32, frame, offset: 42 }];
         let of = Payload::of(bytes, [from, to]);
@@ -224,15 +216,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         flow.facts.silence = now.since(std::mem::replace(&mut flow.last, now)).unsigned_abs();
         let facts = flow.facts;
         self.sink.evidence(Evidence { complete, lost, ..facts.evidence() });
-        let flow = self.flows.get_mut(&(Transport::Udp as u8, ends)).unwrap();
-        let mut cx = Context {
-            conversation: &mut flow.conversation,
-            shared: &mut self.shared,
-            flow: &facts,
-            settings: &self.settings,
-            budget: &mut self.budget,
-        };
-        P::message(&mut cx, &payload, &mut self.sink);
+        self.within(key(Transport::Udp, from, to), |cx, sink| P::message(cx, &payload, sink));
         self
     }
 
@@ -266,7 +250,9 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         if segment.fin {
             let pieces = [];
             let payload = self.payload(&[], &pieces, from, to, side);
-            self.run(from, to, |cx, sink| P::closed(cx, Closed::Orderly, &payload, sink));
+            self.run(key(Transport::Tcp, from, to), |cx, sink| {
+                P::closed(cx, Closed::Orderly, &payload, sink)
+            });
         }
         self
     }
@@ -278,7 +264,9 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let flow = self.flow(Transport::Tcp, from, to, true);
         let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
         let payload = self.payload(&[], &[], from, to, side);
-        self.run(from, to, |cx, sink| P::closed(cx, Closed::Reset, &payload, sink));
+        self.run(key(Transport::Tcp, from, to), |cx, sink| {
+            P::closed(cx, Closed::Reset, &payload, sink)
+        });
         self
     }
 
@@ -298,14 +286,13 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     }
 
     /// Calls `work` with the conversation of every flow.
-    pub(crate) fn each_talk(&mut self, mut work: impl FnMut(&mut P::Conversation)) {
+    pub(crate) fn each_conversation(&mut self, mut work: impl FnMut(&mut P::Conversation)) {
         self.flows.values_mut().for_each(|flow| work(&mut flow.conversation));
     }
 
     /// Whether a stream's content claims it.
     fn is_ours(&mut self, from: SocketAddr, to: SocketAddr) -> bool {
-        let ends = if from < to { [from, to] } else { [to, from] };
-        let Some(flow) = self.flows.get_mut(&(Transport::Tcp as u8, ends)) else { return false };
+        let Some(flow) = self.flows.get_mut(&key(Transport::Tcp, from, to)) else { return false };
         let [first, second] = &flow.directions;
         let view = StreamView {
             bytes: [&first.bytes, &second.bytes],
@@ -336,16 +323,13 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         }
     }
 
-    fn run(
+    /// Calls `work` in the context of a flow.
+    fn within<T>(
         &mut self,
-        from: SocketAddr,
-        to: SocketAddr,
-        run: impl FnOnce(&mut Context<'_, P>, &mut S),
-    ) {
-        let ends = if from < to { [from, to] } else { [to, from] };
-        let flow = self.flows.get_mut(&(Transport::Tcp as u8, ends)).unwrap();
-        let (complete, lost) = (self.complete, self.loses);
-        self.sink.evidence(Evidence { complete, lost, ..flow.facts.evidence() });
+        key: FlowKey,
+        work: impl FnOnce(&mut Context<'_, P>, &mut S) -> T,
+    ) -> T {
+        let flow = self.flows.get_mut(&key).unwrap();
         let mut cx = Context {
             conversation: &mut flow.conversation,
             shared: &mut self.shared,
@@ -353,14 +337,23 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             settings: &self.settings,
             budget: &mut self.budget,
         };
-        run(&mut cx, &mut self.sink);
+        work(&mut cx, &mut self.sink)
+    }
+
+    /// The same, of a connection, with the evidence that there is.
+    fn run(&mut self, key: FlowKey, work: impl FnOnce(&mut Context<'_, P>, &mut S)) {
+        let (complete, lost) = (self.complete, self.loses);
+        self.within(key, |cx, sink| {
+            sink.evidence(Evidence { complete, lost, ..cx.flow.evidence() });
+            work(cx, sink);
+        });
     }
 
     /// Takes the messages that a direction holds.
     fn read(&mut self, from: SocketAddr, to: SocketAddr, side: Side) {
-        let ends = if from < to { [from, to] } else { [to, from] };
+        let key = key(Transport::Tcp, from, to);
         loop {
-            let flow = self.flows.get_mut(&(Transport::Tcp as u8, ends)).unwrap();
+            let flow = self.flows.get_mut(&key).unwrap();
             let direction = &mut flow.directions[side.index()];
             if direction.bytes.is_empty() {
                 return;
@@ -368,14 +361,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             let (seen, ended) = (direction.seen, direction.ended || self.loses);
             let bytes = direction.bytes.clone();
             let unread = Unread { bytes: &bytes, seen, ended, ..Unread::default() };
-            let mut cx = Context {
-                conversation: &mut flow.conversation,
-                shared: &mut self.shared,
-                flow: &flow.facts,
-                settings: &self.settings,
-                budget: &mut self.budget,
-            };
-            let framed = P::frame(&mut cx, side, &unread);
+            let framed = self.within(key, |cx, _| P::frame(cx, side, &unread));
+            let direction = &mut self.flows.get_mut(&key).unwrap().directions[side.index()];
             let used = match framed {
                 Framed::More => {
                     direction.seen = bytes.len();
@@ -393,7 +380,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             direction.seen = 0;
             if matches!(framed, Framed::Message(_)) {
                 let payload = self.payload(&taken.bytes, &taken.pieces, from, to, side);
-                self.run(from, to, |cx, sink| P::message(cx, &payload, sink));
+                self.run(key, |cx, sink| P::message(cx, &payload, sink));
             }
         }
     }

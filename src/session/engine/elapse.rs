@@ -1,5 +1,6 @@
 //! Timeouts of a shard's flows: requests become overdue, idle flows end.
 
+use dissectors::ContextParts;
 use dissectors::kit::{Evidence, Limit, Sink};
 
 use super::PacketContext;
@@ -126,16 +127,14 @@ impl Shard {
         });
         let complete = context.options.complete;
         recorder.evidence(Evidence { complete, ..facts.evidence() });
-        let (settings, now) = (&context.options.settings, context.now);
-        conversation.elapse(
-            &mut self.shared,
-            &facts,
-            settings,
-            &mut self.budget,
-            now,
-            end,
-            recorder,
-        );
+        let now = context.now;
+        let parts = ContextParts {
+            shared: &mut self.shared,
+            flow: &facts,
+            settings: &context.options.settings,
+            budget: &mut self.budget,
+        };
+        conversation.elapse(parts, now, end, recorder);
         let deadline = conversation.deadline();
         recorder.settle_in(&mut flow);
         // A deadline that stays in the past would be due again at once.

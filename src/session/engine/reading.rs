@@ -2,11 +2,11 @@
 //! where each message ends.
 
 use dissectors::kit::{
-    Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Rule, Side, Sink, Span, StreamView,
-    Time, Unread, counted,
+    Closed, Evidence, Framed, Mark, Payload, Piece, Rule, Side, Sink, Span, StreamView, Time,
+    Unread, counted,
 };
 use dissectors::net_rules::{NET001, NET006, NET007, NET011};
-use dissectors::{Conversation, Id, SharedStates};
+use dissectors::{ContextParts, Conversation, Id, SharedStates};
 
 use super::PacketContext;
 use super::recorder::FieldSink;
@@ -21,7 +21,7 @@ use crate::net::tcp::{
     Connection, GapCause, Next, Run, StreamBudget, StreamEnd, StreamEvent, StreamEventKind,
     StreamLimit, StreamReader,
 };
-use crate::session::{FlowContext, Options};
+use crate::session::FlowContext;
 
 /// Maximum unread bytes of each direction before the protocol is identified.
 const UNDECIDED: usize = 4096;
@@ -278,9 +278,13 @@ impl<F: FieldSink> Reading<'_, F> {
         let after_gap = is_after_loss || begins_late;
         let is_reset = run.end() == Some(StreamEnd::Reset);
         let unread = Unread { bytes, seen: run.seen(), ended, after_gap, begins_late, is_reset };
-        let (shared, settings, budget) =
-            (&mut *self.shared, &self.context.options.settings, &mut *self.unfinished);
-        let length = match conversation.frame(shared, &facts, settings, budget, side, &unread) {
+        let parts = ContextParts {
+            shared: self.shared,
+            flow: &facts,
+            settings: &self.context.options.settings,
+            budget: self.unfinished,
+        };
+        let length = match conversation.frame(parts, side, &unread) {
             Framed::Message(length) => length.clamp(1, bytes.len()),
             Framed::Junk(length) => {
                 self.stream.cut[side.index()] = false;
@@ -314,14 +318,14 @@ impl<F: FieldSink> Reading<'_, F> {
             .map_or((0, self.context.now), |packet| (packet.frame, Time(packet.time)));
         let bytes = run.bytes().get(..length).unwrap_or_default();
         let payload = Payload { pieces: &pieces, frame, time, lost, ..self.payload(side, bytes) };
-        self.conversation(lost, run.other_has_hole(), |conversation, shared, cx| {
-            cx.recorder.checked(&NET006, !has_gap, Span::new(0, length), || {
+        let complete = self.context.options.complete;
+        self.conversation(run.other_has_hole(), |conversation, parts, recorder| {
+            recorder.checked(&NET006, !has_gap, Span::new(0, length), || {
                 "the recording lost bytes of this message".to_owned()
             });
-            cx.recorder.checked(&NET007, true, Span::new(0, length), String::new);
-            cx.recorder.evidence(cx.evidence(lost));
-            let settings = &cx.options.settings;
-            conversation.message(shared, &cx.facts, settings, cx.unfinished, &payload, cx.recorder);
+            recorder.checked(&NET007, true, Span::new(0, length), String::new);
+            recorder.evidence(Evidence { complete, lost, ..parts.flow.evidence() });
+            conversation.message(parts, &payload, recorder);
         });
         self.pieces = pieces;
     }
@@ -329,26 +333,15 @@ impl<F: FieldSink> Reading<'_, F> {
     /// Calls the conversation to check timeouts; with `end`, everything that is open.
     fn elapse(&mut self, other_has_hole: bool, end: bool) {
         let now = self.context.now;
-        self.conversation(false, other_has_hole, |conversation, shared, cx| {
-            let settings = &cx.options.settings;
-            conversation.elapse(shared, &cx.facts, settings, cx.unfinished, now, end, cx.recorder);
+        self.conversation(other_has_hole, |conversation, parts, recorder| {
+            conversation.elapse(parts, now, end, recorder);
         });
     }
 
     fn closed(&mut self, side: Side, how: Closed, time: Time, other_has_hole: bool) {
         let payload = Payload { time, ..self.payload(side, &[]) };
-        self.conversation(false, other_has_hole, |conversation, shared, cx| {
-            cx.recorder.evidence(cx.evidence(false));
-            let settings = &cx.options.settings;
-            conversation.closed(
-                shared,
-                &cx.facts,
-                settings,
-                cx.unfinished,
-                how,
-                &payload,
-                cx.recorder,
-            );
+        self.conversation(other_has_hole, |conversation, parts, recorder| {
+            conversation.closed(parts, how, &payload, recorder);
         });
     }
 
@@ -374,23 +367,23 @@ impl<F: FieldSink> Reading<'_, F> {
     /// `other_has_hole`: earlier bytes of the other direction are missing.
     fn conversation(
         &mut self,
-        lost: bool,
         other_has_hole: bool,
-        work: impl FnOnce(&mut Conversation, &mut SharedStates, ConversationContext<'_, F>),
+        work: impl FnOnce(&mut Conversation, ContextParts<'_>, &mut Recorder<F>),
     ) {
         let Some(mut conversation) = self.stream.conversation.take() else { return };
         self.recorder.count_in(&mut self.flow);
         self.recorder.flow_context(self.flow_context(conversation.id()));
         let mut facts = self.flow.facts();
         facts.lossy |= self.lossy || other_has_hole;
-        let working = ConversationContext {
-            facts,
-            options: &self.context.options,
-            unfinished: self.unfinished,
-            recorder: self.recorder,
+        let complete = self.context.options.complete;
+        self.recorder.evidence(Evidence { complete, ..facts.evidence() });
+        let parts = ContextParts {
+            shared: self.shared,
+            flow: &facts,
+            settings: &self.context.options.settings,
+            budget: self.unfinished,
         };
-        working.recorder.evidence(Evidence { lost: false, ..working.evidence(lost) });
-        work(&mut conversation, self.shared, working);
+        work(&mut conversation, parts, self.recorder);
         self.stream.conversation = Some(conversation);
         self.recorder.settle_in(&mut self.flow);
     }
@@ -403,20 +396,6 @@ impl<F: FieldSink> Reading<'_, F> {
             window_closed: self.window_closed,
             ..self.context.flow_context(&self.flow.facts())
         }
-    }
-}
-
-/// What a conversation needs for its work.
-struct ConversationContext<'w, F> {
-    facts: FlowFacts,
-    options: &'w Options,
-    unfinished: &'w mut dissectors::kit::Budget,
-    recorder: &'w mut Recorder<F>,
-}
-
-impl<F> ConversationContext<'_, F> {
-    fn evidence(&self, lost: bool) -> Evidence {
-        Evidence { complete: self.options.complete, lost, ..self.facts.evidence() }
     }
 }
 

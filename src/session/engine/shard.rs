@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 
 use dissectors::kit::{Budget, Evidence, Limit, Payload, Piece, Side, Sink, Transport, Unchecked};
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
-use dissectors::{Id, SharedStates};
+use dissectors::{ContextParts, Id, SharedStates};
 
 use super::PacketContext;
 use super::Recorded;
@@ -386,15 +386,13 @@ impl Shard {
         }
         recorder.evidence(Evidence { complete, lost: payload.lost, ..facts.evidence() });
         payload.flow = facts.number;
-        let settings = &context.options.settings;
-        conversation.message(
-            &mut self.shared,
-            &facts,
-            settings,
-            &mut self.budget,
-            payload,
-            recorder,
-        );
+        let parts = ContextParts {
+            shared: &mut self.shared,
+            flow: &facts,
+            settings: &context.options.settings,
+            budget: &mut self.budget,
+        };
+        conversation.message(parts, payload, recorder);
         let (deadline, held) = (conversation.deadline(), conversation.held());
         recorder.without_message(payload);
         recorder.settle_in(&mut flow);
@@ -440,8 +438,13 @@ impl Shard {
         recorder.evidence(Evidence::default());
         recorder.checked(&NET013, false, payload.whole(), || format!("a copy of packet {first}"));
         payload.flow = facts.number;
-        let (settings, sink) = (&context.options.settings, &mut Unchecked(&mut *recorder));
-        conversation.again(&mut self.shared, &facts, settings, &mut self.budget, payload, sink);
+        let parts = ContextParts {
+            shared: &mut self.shared,
+            flow: &facts,
+            settings: &context.options.settings,
+            budget: &mut self.budget,
+        };
+        conversation.again(parts, payload, &mut Unchecked(&mut *recorder));
         recorder.without_message(payload);
         recorder.settle();
     }

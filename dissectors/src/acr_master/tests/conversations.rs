@@ -335,7 +335,9 @@ fn unanswered(refused: Option<u64>, answered: bool) -> [u64; 3] {
     let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
     lab.tcp(0.0, (S, M), S, register, LabSegment::default());
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
-    lab.each_talk(|it| conversation = refused.map(|frame| it.refused(frame)).or(conversation));
+    lab.each_conversation(|it| {
+        conversation = refused.map(|frame| it.refused(frame)).or(conversation)
+    });
     if answered {
         lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
     }
