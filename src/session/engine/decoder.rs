@@ -147,7 +147,7 @@ impl Decoder {
     /// The next packet is not wanted: it is only counted.
     pub fn pass_over(&mut self) {
         self.session.context.frame += 1;
-        self.session.passed_over += 1;
+        self.session.totals.passed_over += 1;
     }
 
     /// The capture continued to this packet and time; more packets follow.
@@ -159,7 +159,7 @@ impl Decoder {
     /// Other decoders have seen packets from these hosts that are not datagrams of supported
     /// protocols.
     pub fn heard(&mut self, heard: &OtherHosts) {
-        self.session.heard.add(heard);
+        self.session.totals.heard.add(heard);
     }
 
     /// A notice about the recording.

@@ -31,19 +31,18 @@ mod translated;
 
 use std::net::IpAddr;
 
-use dissectors::kit::{RuleCounts, Time, Transport};
+use dissectors::kit::{Time, Transport};
 
 use super::events::Change;
 use super::{
-    CutPackets, Datagrams, EventOrder, Files, Numbers, Options, OtherHosts, OtherPairs,
-    OtherTraffic, Totals, Traffic, Translations,
+    CutPackets, Datagrams, EventOrder, Numbers, Options, OtherTraffic, Totals, Translations,
 };
-use crate::capture::{LinkType, Packet};
+use crate::capture::Packet;
 use crate::flows::table::{FlowSlot, InOrder};
 use crate::flows::{FlowKey, FlowRow};
 use crate::net::icmp::identification;
 use crate::net::packet::{Datagram, TcpFlags};
-use crate::net::{OtherIcmp, Outcome, UnreadLayer, WholeDatagram, decode, glance, ip_defrag};
+use crate::net::{OtherIcmp, Outcome, WholeDatagram, decode, glance, ip_defrag};
 pub use decoder::Decoder;
 use packet_context::{HeaderResult, PacketContext};
 use recorder::{FieldSink, Recorder};
@@ -58,19 +57,9 @@ struct Session {
     shards: Vec<Shard>,
     range: ShardRange,
     fragment_events: Vec<ip_defrag::FragmentEvent>,
-    /// Number of packets of a link type that is not supported, and the first such link type.
-    unknown_links: u64,
-    /// Number of packets of layers that are not supported.
-    unread: [u64; UnreadLayer::ALL.len()],
-    unknown_link: Option<LinkType>,
-    files: Files,
-    /// Counted until the first flow's protocol is identified.
-    foreign: OtherTraffic,
-    passed_over: u64,
-    /// Packets that were cut before their ports.
-    cut: CutPackets,
-    /// Hosts that other shares have seen.
-    heard: OtherHosts,
+    /// What is counted here, and not in the context or in the shards: of other traffic, until the first flow's protocol is
+    /// identified; of cut packets, those without ports; of hosts, those that other shares have seen.
+    totals: Totals,
     translations: Translations,
 }
 
@@ -131,14 +120,10 @@ impl Session {
             shards: (0..range.shards).map(|_| Shard::new(&options, range.all)).collect(),
             range,
             fragment_events: Vec::new(),
-            unknown_links: 0,
-            unread: [0; UnreadLayer::ALL.len()],
-            unknown_link: None,
-            files: Files::default(),
-            foreign: OtherTraffic::counting(options.needs.ports),
-            passed_over: 0,
-            cut: CutPackets::default(),
-            heard: OtherHosts::default(),
+            totals: Totals {
+                foreign: OtherTraffic::counting(options.needs.ports),
+                ..Totals::default()
+            },
             translations: Translations::default(),
             context: PacketContext::new(options, Numbers::new(range.is_merged)),
         }
@@ -157,19 +142,11 @@ impl Session {
             flows: self.context.numbers.given(),
             lossy,
             dropped,
-            unknown_links: self.unknown_links,
-            unread: self.unread,
-            unknown_link: self.unknown_link,
-            files: self.files.clone(),
-            heard: self.heard.clone(),
-            pairs: OtherPairs::default(),
-            passed_over: self.passed_over,
-            foreign: self.foreign.clone(),
-            cut: if self.is_first() { self.cut.clone() } else { CutPackets::default() },
-            rules: RuleCounts::default(),
-            traffic: Traffic::default(),
-            selected: 0,
+            ..self.totals.clone()
         };
+        if !self.is_first() {
+            totals.cut = CutPackets::default();
+        }
         for shard in &self.shards {
             totals.heard.add(&shard.heard);
             totals.pairs.add(&shard.pairs);
@@ -197,7 +174,7 @@ impl Session {
             (context.lossy, context.broke_off) = (true, false);
         }
         context.frame += 1;
-        let change = self.files.go_on(context.frame, packet.file, packet.number);
+        let change = self.totals.files.go_on(context.frame, packet.file, packet.number);
         context.span = [context.span[0].min(packet.time), context.span[1].max(packet.time)];
         context.digits = packet.digits;
         context.bytes += packet.original_length as u64;
@@ -355,7 +332,7 @@ impl Session {
             Datagrams::None => {}
             Datagrams::Only => {
                 if let Outcome::Tcp(_) = outcome {
-                    self.foreign.see(&key, &context.numbers);
+                    self.totals.foreign.see(&key, &context.numbers);
                 }
                 return context.pass(shard, &key, outcome, recorder);
             }
@@ -404,7 +381,7 @@ impl Session {
         shard.limits_met(context, recorder);
         self.headers(recorder);
         if is_foreign {
-            self.foreign.see(&key, &self.context.numbers);
+            self.totals.foreign.see(&key, &self.context.numbers);
         }
     }
 
@@ -423,8 +400,8 @@ impl Session {
             Outcome::Fragment(fragment) => self.fragment(fragment, recorded, depth, recorder),
             Outcome::Malformed(malformed) => self.context.note(Some(malformed)),
             Outcome::UnknownLink(link) => {
-                self.unknown_links += 1;
-                self.unknown_link.get_or_insert(*link);
+                self.totals.unknown_links += 1;
+                self.totals.unknown_link.get_or_insert(*link);
             }
             Outcome::Aggregate(aggregate) => {
                 for frame in aggregate.frames() {
@@ -435,9 +412,9 @@ impl Session {
             // Its hosts are unknown.
             Outcome::Snapped => {
                 self.lose(recorder);
-                self.context.count_cut(&mut self.cut);
+                self.context.count_cut(&mut self.totals.cut);
             }
-            Outcome::Unread(layer) => self.unread[*layer as usize] += 1,
+            Outcome::Unread(layer) => self.totals.unread[*layer as usize] += 1,
             Outcome::OtherIcmp(icmp) => self.other_icmp(icmp),
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
@@ -489,7 +466,7 @@ impl Session {
         let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) else { return };
         shard.see_host(&self.context, ip.source, ip.destination);
         if let Some(echo) = icmp.echo() {
-            self.foreign.see_echo(echo, &self.context.numbers);
+            self.totals.foreign.see_echo(echo, &self.context.numbers);
         }
     }
 

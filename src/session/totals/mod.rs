@@ -45,7 +45,7 @@ pub(crate) fn joined_spans(one: Option<[Time; 2]>, other: Option<[Time; 2]>) -> 
 }
 
 /// Totals of a session.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Packets.
     pub packets: u64,
