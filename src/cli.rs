@@ -93,12 +93,12 @@ impl Cli {
             let files = std::mem::take(&mut check.relays.command).into_iter();
             check.input.files.extend(files.map(PathBuf::from));
         }
-        if let Some(input) = cli.command.input_mut() {
+        if let Some(input) = cli.command.input() {
             input.files.splice(..0, std::mem::take(&mut input.read));
         }
         // clap does not report a missing option that conflicts with one that is present, so it never
         // requires an interface where there are files.
-        if let Some(why) = without_effect::refusal(&cli.command) {
+        if let Some(why) = without_effect::refusal(&mut cli.command) {
             return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, why));
         }
         let Some(live) = cli.command.input().map(|input| &input.live) else { return Ok(cli) };
@@ -292,30 +292,7 @@ pub struct CompletionsArgs {
 
 impl Command {
     /// Its input, if it reads packets.
-    pub fn input(&self) -> Option<&InputArgs> {
-        match self {
-            Command::Summary(summary) => Some(&summary.input),
-            Command::Diagnose(diagnose) => Some(&diagnose.input),
-            Command::Abuse(abuse) => Some(&abuse.input),
-            Command::Dissect(dissect) => Some(&dissect.input),
-            Command::Follow(follow) => Some(&follow.input),
-            #[cfg(feature = "tui")]
-            Command::View(view) => Some(&view.input),
-            Command::Report(report) => Some(&report.input),
-            Command::Export(export) => Some(&export.input),
-            Command::Scrub(scrub) => Some(&scrub.input),
-            Command::Flows(flows) => Some(&flows.input),
-            Command::Check(check) => Some(&check.input),
-            Command::Rules(_) | Command::Explain(_) | Command::Fields(_) => None,
-            #[cfg(feature = "cli")]
-            Command::Probe(_) | Command::Record(_) | Command::Serve(_) => None,
-            #[cfg(feature = "program")]
-            Command::Docs(_) | Command::Man(_) | Command::Completions(_) => None,
-        }
-    }
-
-    /// The same, mutable.
-    pub fn input_mut(&mut self) -> Option<&mut InputArgs> {
+    pub fn input(&mut self) -> Option<&mut InputArgs> {
         match self {
             Command::Summary(summary) => Some(&mut summary.input),
             Command::Diagnose(diagnose) => Some(&mut diagnose.input),

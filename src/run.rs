@@ -63,7 +63,7 @@ pub fn run(
         let listed = commands::interfaces(out);
         return ended(listed.map(|()| RAN), out, err);
     }
-    if let Some(input) = cli.command.input_mut() {
+    if let Some(input) = cli.command.input() {
         commands::folders::expand(&mut input.files, err);
         if let Err(failure) = commands::outputs::refuse_standard_output(terminal.file, &input.files)
         {

@@ -3,7 +3,7 @@
 use super::{Command, DissectArgs, DissectFormat};
 
 /// Why an option of this command would have no effect, and what to do.
-pub(super) fn refusal(command: &Command) -> Option<String> {
+pub(super) fn refusal(command: &mut Command) -> Option<String> {
     let of_command = match command {
         Command::Dissect(dissect) => of_dissect(dissect),
         _ => None,
@@ -12,7 +12,7 @@ pub(super) fn refusal(command: &Command) -> Option<String> {
 }
 
 /// The newest files are to be kept, and there is only one.
-fn of_one_file(command: &Command) -> Option<String> {
+fn of_one_file(command: &mut Command) -> Option<String> {
     command.input()?.live.keeps_newest_of_one().then(|| {
         "--rotate-files keeps the newest of several files; start new ones with --rotate-size MB or \
          --rotate-seconds SECONDS"
@@ -21,13 +21,13 @@ fn of_one_file(command: &Command) -> Option<String> {
 }
 
 /// An option that is only for live capture, beside files.
-fn of_live(command: &Command) -> Option<String> {
-    let live = &command.input()?.live;
+fn of_live(command: &mut Command) -> Option<String> {
     let interval = match command {
         Command::Abuse(abuse) => abuse.interval,
         Command::Summary(summary) => summary.interval,
         _ => None,
     };
+    let live = &command.input()?.live;
     let interval = interval.filter(|_| live.interface.is_none()).map(|_| "--interval");
     let option = live.idle_option().or(interval)?;
     let instead = if option == "--metrics" { "; for files, use --format json" } else { "" };
