@@ -359,7 +359,7 @@ impl Diagnosis {
             Event::Icmp(error) => self.icmp(error),
             Event::FlowEnded(row) => {
                 let server = row.asked_server().and_then(|server| self.servers.get_mut(&server));
-                server.into_iter().for_each(|server| server.exchanges.add(row.exchanges()));
+                server.into_iter().for_each(|server| server.exchanges.add(row.exchanges));
             }
             Event::Datagram(datagram) => {
                 let headers = &datagram.headers;

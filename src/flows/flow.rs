@@ -178,7 +178,6 @@ impl FlowMut<'_> {
         let none = FlowDetail::default();
         let detail = self.details.get(self.at).unwrap_or(&none);
         let asked = self.asked();
-        let exchanges = asked.counts();
         FlowRow {
             flow: self.number,
             frame: detail.frame,
@@ -191,8 +190,7 @@ impl FlowMut<'_> {
             packets: [self.packets.saturating_sub(detail.packets), detail.packets],
             bytes: detail.bytes,
             messages: detail.messages.map(u64::from),
-            exchanges: exchanges.asked,
-            exchanges_answered: exchanges.answered,
+            exchanges: asked.counts(),
             asks_for_lists: asked.for_lists,
             asks_for_others: asked.for_others,
             response_times: detail.response_times(),
@@ -318,11 +316,6 @@ impl FlowRow {
         let is_of_server = self.asks_for_others || has_client && !self.is_of_master();
         is_of_server.then(|| self.ends[1 - asking])
     }
-
-    /// Its exchanges.
-    pub fn exchanges(&self) -> ExchangeCounts {
-        ExchangeCounts { asked: self.exchanges, answered: self.exchanges_answered }
-    }
 }
 
 /// One row of a listing of flows.
@@ -350,10 +343,8 @@ pub struct FlowRow {
     pub bytes: [u64; 2],
     /// Messages reported of each end.
     pub messages: [u64; 2],
-    /// Exchanges: requests with their repeats and challenge rounds.
-    pub exchanges: u64,
-    /// The number of these that received the requested data.
-    pub exchanges_answered: u64,
+    /// Requests with their repeats and challenge rounds, and those that received the requested data.
+    pub exchanges: ExchangeCounts,
     /// Its client requested a list.
     pub asks_for_lists: bool,
     /// Its client sent other requests.

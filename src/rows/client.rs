@@ -35,9 +35,10 @@ impl Rows for Clients {
         /// Requests per second, if it sent several.
         rate: Rate or absent = it.rate().map(rounded), shown("RATE").useful(2), it.rate().map(Cell::Rate);
         /// Requests, with all their repeats and challenges counted as one.
-        exchanges: Count = it.exchanges, shown("ASKED");
+        exchanges: Count = it.exchanges.asked, shown("ASKED");
         /// The number of these that were answered.
-        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::Portion(it.answered, it.exchanges);
+        answered: Count = it.exchanges.answered, shown("ANSWERED").of("exchanges"),
+            Cell::Portion(it.exchanges.answered, it.exchanges.asked);
         /// The number of requests by message; in CSV, each as `message=number`.
         kinds: Counts = kinds(it), shown("REQUESTS").shortened(20);
         /// The libraries or programs that it was recognized by.

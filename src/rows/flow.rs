@@ -97,14 +97,14 @@ impl Rows for Flows {
         /// Seconds from `first` to `last`.
         duration: Seconds = Cell::Seconds(row.last.since(row.first).max(0)), shown("DURATION").useful(3).place(2);
         /// Requests, with all their repeats and challenges counted as one.
-        requests: Count = row.exchanges, shown("ASKED");
+        requests: Count = row.exchanges.asked, shown("ASKED");
         /// The number of these that were answered: that received the requested data.
-        answered: Count = row.exchanges_answered, shown("ANSWERED").of("requests"),
-            Cell::Portion(row.exchanges_answered, row.exchanges);
+        answered: Count = row.exchanges.answered, shown("ANSWERED").of("requests"),
+            Cell::Portion(row.exchanges.answered, row.exchanges.asked);
         /// The same as `requests`, as other tables call it.
-        [Extra] exchanges: Count = row.exchanges;
+        [Extra] exchanges: Count = row.exchanges.asked;
         /// The same as `answered`.
-        [Extra] exchanges_answered: Count = row.exchanges_answered;
+        [Extra] exchanges_answered: Count = row.exchanges.answered;
         /// Median response time, in seconds.
         response_time_p50: Seconds or absent = of_three(row.response_times, 0), shown("P50").useful(2);
         /// 95th percentile of response times, in seconds.

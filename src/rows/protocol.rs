@@ -22,9 +22,10 @@ impl Rows for Protocols {
         /// Its flows.
         flows: Count = it.flows, shown("FLOWS").useful(1);
         /// Requests, with all their repeats and challenges counted as one.
-        exchanges: Count = it.requests, shown("ASKED");
+        exchanges: Count = it.exchanges.asked, shown("ASKED");
         /// The number of these that were answered.
-        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::Portion(it.answered, it.requests);
+        answered: Count = it.exchanges.answered, shown("ANSWERED").of("exchanges"),
+            Cell::Portion(it.exchanges.answered, it.exchanges.asked);
         /// Median response time, in seconds.
         response_time_p50: Seconds or absent = nth(&it.times, 0), shown("P50").useful(3);
         /// 95th percentile of response times, in seconds.

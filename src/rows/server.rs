@@ -48,9 +48,10 @@ impl Rows for Servers {
         /// The same, without repeats of a request that was still waiting.
         requests: Count = it.requests;
         /// Requests, with all their repeats and challenges counted as one.
-        exchanges: Count = it.exchanges, shown("ASKED");
+        exchanges: Count = it.exchanges.asked, shown("ASKED");
         /// The number of these that were answered.
-        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::Portion(it.answered, it.exchanges);
+        answered: Count = it.exchanges.answered, shown("ANSWERED").of("exchanges"),
+            Cell::Portion(it.exchanges.answered, it.exchanges.asked);
         /// Responses that only asked for a challenge.
         challenged: Count = it.challenged;
         /// Median response time, in seconds.

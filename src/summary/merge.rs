@@ -108,11 +108,10 @@ fn widen_by(seen: &mut Option<SeenTimes>, other: Option<SeenTimes>) {
 
 impl Protocol {
     fn merge(&mut self, other: &Protocol) {
-        let Protocol { id: _, messages, flows, requests, answered, findings, times } = other;
+        let Protocol { id: _, messages, flows, exchanges, findings, times } = other;
         self.messages += messages;
         self.flows += flows;
-        self.requests += requests;
-        self.answered += answered;
+        self.exchanges.add(*exchanges);
         self.findings.add(*findings);
         self.times.merge(times);
     }
@@ -130,8 +129,7 @@ impl Server {
         widen_by(&mut self.seen, other.seen);
         self.sent += other.sent;
         self.requests += other.requests;
-        self.exchanges += other.exchanges;
-        self.answered += other.answered;
+        self.exchanges.add(other.exchanges);
         self.challenged += other.challenged;
         self.largest = self.largest.max(other.largest);
         self.is_host |= other.is_host;
@@ -167,8 +165,7 @@ impl Client {
         widen_by(&mut self.seen, other.seen);
         self.sent += other.sent;
         self.requests += other.requests;
-        self.exchanges += other.exchanges;
-        self.answered += other.answered;
+        self.exchanges.add(other.exchanges);
         self.asks_for_lists |= other.asks_for_lists;
         self.checks_servers |= other.checks_servers;
         other.kinds.into_iter().for_each(|kind| self.sends(kind));

@@ -251,8 +251,7 @@ impl Summary {
     fn flow_of_messages(&mut self, row: &FlowRow, announced: Option<Socket>) {
         let Some(id) = Id::named(row.protocol) else { return };
         if let Some(protocol) = self.protocols.get_mut(id as usize) {
-            protocol.requests += row.exchanges;
-            protocol.answered += row.exchanges_answered;
+            protocol.exchanges.add(row.exchanges);
             protocol.findings.add(row.findings);
             protocol.flows += 1;
         }
@@ -269,17 +268,14 @@ impl Summary {
         let [asking, asked] = [row.ends[asks], row.ends[1 - asks]].map(Socket);
         let server = row.asked_server();
         if client.is_some() || server.is_some() {
-            self.clients.update(Host(asking.0.ip()), |client, _| {
-                client.exchanges += row.exchanges;
-                client.answered += row.exchanges_answered;
-            });
+            let asking = Host(asking.0.ip());
+            self.clients.update(asking, |client, _| client.exchanges.add(row.exchanges));
         }
         // Findings in a flow between a server and its master are shown with the server.
         let is_about_asked = client.is_some() && !row.is_of_master();
         if let Some(server) = server {
             self.servers.update(Socket(server), |server, _| {
-                server.exchanges += row.exchanges;
-                server.answered += row.exchanges_answered;
+                server.exchanges.add(row.exchanges);
                 if is_about_asked {
                     server.findings.add(row.findings);
                 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::described::{self, put};
 use super::latest::{First, Latest, Moment, moment};
 use crate::flows::{FindingCounts, ResponseTimes};
-use crate::session::MessageEvent;
+use crate::session::{ExchangeCounts, MessageEvent};
 use crate::text::grouped;
 
 /// Maximum number of ports that are counted for a client.
@@ -160,10 +160,8 @@ pub struct Protocol {
     pub messages: u64,
     /// Flows.
     pub flows: u64,
-    /// Exchanges: requests, with their repeats and challenges counted as one.
-    pub requests: u64,
-    /// Those that were answered.
-    pub answered: u64,
+    /// Requests, with their repeats and challenges counted as one, and those that were answered.
+    pub exchanges: ExchangeCounts,
     /// Certain findings.
     pub findings: FindingCounts,
     /// The times between requests and their responses.
@@ -173,7 +171,14 @@ pub struct Protocol {
 impl Protocol {
     pub(super) fn new(id: Id) -> Protocol {
         let (findings, times) = (FindingCounts::default(), ResponseTimes::default());
-        Protocol { id, messages: 0, flows: 0, requests: 0, answered: 0, findings, times }
+        Protocol {
+            id,
+            messages: 0,
+            flows: 0,
+            exchanges: ExchangeCounts::default(),
+            findings,
+            times,
+        }
     }
 }
 
@@ -202,10 +207,8 @@ pub struct Server {
     pub sent: u64,
     /// The same without repeats of requests that were still waiting.
     pub requests: u64,
-    /// Exchanges: requests, with their repeats and challenges counted as one.
-    pub exchanges: u64,
-    /// Those that were answered.
-    pub answered: u64,
+    /// Requests, with their repeats and challenges counted as one, and those that were answered.
+    pub exchanges: ExchangeCounts,
     /// Responses that only contained a challenge.
     pub challenged: u64,
     /// Its largest response, in bytes as sent.
@@ -369,8 +372,7 @@ impl Master {
             spoken: self.protocol,
             name,
             seen: self.seen(),
-            exchanges: self.lists_asked,
-            answered: self.lists_whole,
+            exchanges: ExchangeCounts { asked: self.lists_asked, answered: self.lists_whole },
             findings: self.findings,
             times: self.times.clone(),
             ..Server::default()
@@ -492,10 +494,8 @@ pub struct Client {
     pub sent: u64,
     /// The same without repeats of requests that were still waiting.
     pub requests: u64,
-    /// Exchanges: requests, with their repeats and challenges counted as one.
-    pub exchanges: u64,
-    /// Those that were answered.
-    pub answered: u64,
+    /// Requests, with their repeats and challenges counted as one, and those that were answered.
+    pub exchanges: ExchangeCounts,
     /// Its libraries or programs that were identified, with the moment.
     pub(super) libraries: Vec<(Moment, Name)>,
     /// It requested a list from a master.
@@ -569,7 +569,7 @@ impl Client {
 
     /// Requests per second; `None` for one request, however it is sent, or for several at the same time.
     pub fn rate(&self) -> Option<f64> {
-        let seen = self.seen.filter(|seen| seen.last > seen.first && self.exchanges != 1)?;
+        let seen = self.seen.filter(|seen| seen.last > seen.first && self.exchanges.asked != 1)?;
         let seconds = seen.last.since(seen.first) as f64 / 1e9;
         Some((self.sent.saturating_sub(1)) as f64 / seconds)
     }

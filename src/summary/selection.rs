@@ -71,9 +71,8 @@ impl Selection {
     /// A flow has ended: with the counts of what was selected of it. `None`: nothing was.
     pub(super) fn of_flow(&mut self, row: &FlowRow) -> Option<FlowRow> {
         let SelectedFlow { exchanges, findings, .. } = self.0.remove(&row.flow)?;
-        let (exchanges, exchanges_answered) = (exchanges.asked, exchanges.answered);
         let findings = FindingCounts { proven: findings, ..FindingCounts::default() };
-        Some(FlowRow { exchanges, exchanges_answered, findings, ..row.clone() })
+        Some(FlowRow { exchanges, findings, ..row.clone() })
     }
 }
 

@@ -160,7 +160,7 @@ fn of_view(file: &Path) -> Exchanges {
     let mut packets = capture::open(file).unwrap();
     let decoder = Decoder::new(Options { needs, ..options });
     decoder.read(&mut *packets, |event| model.event(event, |_| false));
-    sum(model.summary().protocols.iter().map(|it| [it.requests, it.answered]))
+    sum(model.summary().protocols.iter().map(|it| [it.exchanges.asked, it.exchanges.answered]))
 }
 
 /// Compares what `diagnose` says of each server with the row of `summary`. Returns the number of servers.
