@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Survey;
 use super::pair::pair;
-use crate::session::{OtherTraffic, Partition, Totals, joined_spans};
+use crate::session::{Partition, PortPackets, Totals, joined_spans};
 use crate::text::escaped;
 
 /// All processes must be of one version.
@@ -51,7 +51,7 @@ pub struct Plan {
     /// Hosts whose datagrams may have been recorded before and behind NAT, by their addresses.
     translated: BTreeSet<IpAddr>,
     /// Packets by port.
-    foreign: OtherTraffic,
+    foreign: PortPackets,
 }
 
 /// The position of a file's packets among those of all files.
@@ -76,7 +76,7 @@ impl Plan {
             tunnels: RoaringBitmap::new(),
             all_speak: false,
             translated: BTreeSet::new(),
-            foreign: OtherTraffic::default(),
+            foreign: PortPackets::default(),
         };
         for (path, mut survey) in files {
             plan.speaking |= std::mem::take(&mut survey.speaking);
@@ -179,6 +179,6 @@ impl Plan {
         }
         // Used if there is no supported traffic.
         totals.foreign =
-            if totals.flows > 0 { OtherTraffic::default() } else { self.foreign.clone() };
+            if totals.flows > 0 { PortPackets::default() } else { self.foreign.clone() };
     }
 }

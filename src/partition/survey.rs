@@ -16,7 +16,7 @@ use crate::flows::{Identifier, is_usual};
 use crate::net::{
     Fragment, Ip, Outcome, TransportPayload, UnreadLayer, decode, decode_ip_payload, glance,
 };
-use crate::session::{Links, Options, OtherTraffic, Recording, Translations};
+use crate::session::{Links, Options, PortPackets, Recording, Translations};
 
 /// A payload cut to fewer bytes than this may belong to any protocol.
 const TELLING: usize = 4;
@@ -48,7 +48,7 @@ pub struct Survey {
     /// Packets of layers that are not read, by [`UnreadLayer`].
     pub unread: Vec<u64>,
     /// Packets by port.
-    pub foreign: OtherTraffic,
+    pub foreign: PortPackets,
     /// Texts about faults of the recording.
     pub warnings: Vec<String>,
     /// Pairs of hosts that may use a supported protocol, by `pair`.

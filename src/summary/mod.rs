@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::ReviewedFlows;
 use crate::flows::{FindingCounts, FlowRow};
 use crate::session::{
-    Event, FieldLimits, Findings, MessageEvent, Needs, OtherTraffic, Port, Totals,
+    Event, FieldLimits, Findings, MessageEvent, Needs, Port, PortPackets, Totals,
 };
 
 use selection::Selection;
@@ -59,7 +59,7 @@ pub struct Summary {
     #[serde(skip)]
     room_for_lists: usize,
     /// Packets of TCP flows with a supported protocol, by lower port.
-    ours: OtherTraffic,
+    ours: PortPackets,
     /// The servers that announced another port than they sent from, by the number of the open flow.
     #[serde(skip)]
     announced: Map<u32, Socket>,
@@ -79,7 +79,7 @@ impl Summary {
             names: None,
             bytes,
             room_for_lists: bytes / 8 / BYTES_OF_LISTED,
-            ours: OtherTraffic::default(),
+            ours: PortPackets::default(),
             announced: Map::default(),
         }
     }

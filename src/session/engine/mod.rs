@@ -9,6 +9,7 @@
 //!
 //! The session owns all state that outlives a packet and drives it by the capture's own clock.
 
+mod busy_pairs;
 mod decoder;
 mod early_filter;
 mod elapse;
@@ -17,7 +18,7 @@ mod fragments;
 mod gate;
 mod listed_counts;
 mod memory;
-mod other_traffic;
+
 mod packet_context;
 mod passing;
 mod reading;
@@ -35,7 +36,7 @@ use dissectors::kit::{Time, Transport};
 
 use super::events::Change;
 use super::{
-    CutPackets, Datagrams, EventOrder, Numbers, Options, OtherTraffic, Totals, Translations,
+    CutPackets, Datagrams, EventOrder, Numbers, Options, PortPackets, Totals, Translations,
 };
 use crate::capture::Packet;
 use crate::flows::table::{FlowSlot, InOrder};
@@ -121,7 +122,7 @@ impl Session {
             range,
             fragment_events: Vec::new(),
             totals: Totals {
-                foreign: OtherTraffic::counting(options.needs.ports),
+                foreign: PortPackets::counting(options.needs.ports),
                 ..Totals::default()
             },
             translations: Translations::default(),

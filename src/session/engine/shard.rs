@@ -15,9 +15,9 @@ use dissectors::{ContextParts, Id, SharedStates};
 
 use super::PacketContext;
 use super::Recorded;
+use super::busy_pairs::BusyPairs;
 use super::memory::Deadlines;
 use super::memory::Incomplete;
-use super::other_traffic::OtherTraffic;
 use super::packet_context::HeaderResult;
 use super::recent::RecentDatagrams;
 use super::recent::SentDatagram;
@@ -65,7 +65,7 @@ pub(super) struct Shard {
     pub(super) heard: OtherHosts,
     /// Packets without a message.
     pub(super) pairs: OtherPairs,
-    other_traffic: OtherTraffic,
+    busy_pairs: BusyPairs,
     /// Packets that were cut before their protocol could be identified.
     pub(super) cut: CutPackets,
     /// Number of packets since the last check for idle flows.
@@ -97,7 +97,7 @@ impl Shard {
             others: RecentDatagrams::default(),
             heard: OtherHosts::default(),
             pairs: OtherPairs::default(),
-            other_traffic: OtherTraffic::default(),
+            busy_pairs: BusyPairs::default(),
             cut: CutPackets::default(),
             unlooked: 0,
             forgot: false,
@@ -172,7 +172,7 @@ impl Shard {
         let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
             self.see_host(context, key.source, key.destination);
             if key.ports.into_iter().any(is_usual) {
-                self.other_traffic.see(key);
+                self.busy_pairs.see(key);
             }
             if !self.is_other_copy(context.hash, key, datagram, &payload, recorder) {
                 recorder.other_packet(&payload);
@@ -260,7 +260,7 @@ impl Shard {
         if let Some((_, side)) = found {
             payload.side = side;
         }
-        let is_among_others = || self.other_traffic.is_between(key);
+        let is_among_others = || self.busy_pairs.is_between(key);
         let identifier = &context.options.identifier;
         let reported = identifier.datagram_unless(payload.bytes, key.ports, known, is_among_others);
         let id = reported.or_else(|| self.shared.expects(payload))?;

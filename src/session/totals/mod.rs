@@ -77,8 +77,8 @@ pub struct Totals {
     pub pairs: OtherPairs,
     /// Packets that were not wanted.
     pub passed_over: u64,
-    /// Other traffic, if no flow's protocol was identified.
-    pub foreign: OtherTraffic,
+    /// Other traffic, by port, if no flow's protocol was identified.
+    pub foreign: PortPackets,
     /// Packets that were cut before their protocol could be identified.
     pub cut: CutPackets,
     /// The results of rules, without passes that were reported individually.
@@ -150,12 +150,12 @@ pub struct Port {
     pub protocol: Option<&'static str>,
 }
 
-/// Packets of other protocols, by transport and port. The lower of a packet's two ports counts,
+/// Packets by transport and port, such as those of other protocols. The lower of a packet's two ports counts,
 /// because it is usually the server's. Packets are counted until the first flow's protocol is
 /// identified, or to the end, if needed. Of which protocol a segment of TCP is, later ones may show: all
 /// of them are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OtherTraffic {
+pub struct PortPackets {
     /// Packets are counted to the end.
     all: bool,
     /// By port; empty if there are none.
@@ -194,10 +194,10 @@ mod by_port {
     }
 }
 
-impl OtherTraffic {
+impl PortPackets {
     /// Counts packets to the end, or those before the first supported flow.
-    pub(super) fn counting(all: bool) -> OtherTraffic {
-        OtherTraffic { all, ..OtherTraffic::default() }
+    pub(super) fn counting(all: bool) -> PortPackets {
+        PortPackets { all, ..PortPackets::default() }
     }
 
     /// The ports and echoes with their packets, most packets first.
@@ -261,7 +261,7 @@ impl OtherTraffic {
 
     /// The packets without those of `others`.
     #[must_use]
-    pub fn without(mut self, others: &OtherTraffic) -> OtherTraffic {
+    pub fn without(mut self, others: &PortPackets) -> PortPackets {
         for (counts, others) in [(&mut self.udp, &others.udp), (&mut self.tcp, &others.tcp)] {
             for (count, other) in counts.iter_mut().zip(others) {
                 *count = count.saturating_sub(*other);
@@ -298,7 +298,7 @@ impl OtherTraffic {
     }
 
     /// Adds the packets of another share of the capture.
-    pub fn add(&mut self, other: &OtherTraffic) {
+    pub fn add(&mut self, other: &PortPackets) {
         for (counts, more) in [(&mut self.udp, &other.udp), (&mut self.tcp, &other.tcp)] {
             counts.resize(counts.len().max(more.len()), 0);
             for (count, more) in counts.iter_mut().zip(more) {
@@ -309,7 +309,7 @@ impl OtherTraffic {
     }
 }
 
-impl fmt::Display for OtherTraffic {
+impl fmt::Display for PortPackets {
     /// `; UDP ports 53, 27960; TCP port 80; ICMP echo`: those with most packets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.ports();
@@ -341,15 +341,15 @@ mod tests {
 
     #[test]
     fn the_lower_ports_are_named_those_with_most_packets_if_there_are_many() {
-        let mut foreign = OtherTraffic::default();
+        let mut foreign = PortPackets::default();
         assert_eq!(foreign.to_string(), "");
         foreign.add_packets(Transport::Udp, [50_000, 27_960], 1);
         foreign.add_packets(Transport::Udp, [53, 50_001], 1);
-        let mut tcp = OtherTraffic::default();
+        let mut tcp = PortPackets::default();
         tcp.add_packets(Transport::Tcp, [80, 50_000], 1);
         foreign.add(&tcp);
         assert_eq!(foreign.to_string(), "; UDP ports 53, 27960; TCP port 80");
-        let mut echoes = OtherTraffic::default();
+        let mut echoes = PortPackets::default();
         for echo in [Echo::Request, Echo::Reply, Echo::Request] {
             echoes.add_echo(echo);
         }

@@ -16,7 +16,7 @@ const SAME: FixedState = FixedState::with_seed(0x6F74_6865_7200);
 
 /// The latest pairs. Memory is allocated for the first one.
 #[derive(Default)]
-pub(super) struct OtherTraffic {
+pub(super) struct BusyPairs {
     pairs: Box<[Pair]>,
 }
 
@@ -29,7 +29,7 @@ struct Pair {
     packets: [u8; 2],
 }
 
-impl OtherTraffic {
+impl BusyPairs {
     /// A packet that belongs to no supported protocol.
     #[inline]
     pub(super) fn see(&mut self, key: &FlowKey) {
@@ -69,7 +69,7 @@ mod tests {
             ports: [27_005, 27_010],
             transport: Transport::Udp,
         };
-        let mut other = OtherTraffic::default();
+        let mut other = BusyPairs::default();
         for _ in 0..1000 {
             other.see(&key);
         }
