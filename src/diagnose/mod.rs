@@ -365,7 +365,8 @@ impl Diagnosis {
                 let headers = &datagram.headers;
                 self.game_messages.sends(headers.from);
                 if self.hosts.contains_key(&headers.from.ip()) {
-                    self.everywhere.sends(headers.from.ip(), headers.direction);
+                    let hops = (headers.hop_limit, headers.direction);
+                    self.everywhere.sends(headers.from.ip(), hops);
                     self.identifications.datagram(headers, self.remembered);
                 }
             }

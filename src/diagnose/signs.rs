@@ -104,7 +104,7 @@ impl Diagnosis {
         let (rule, words) = (finding.rule, &*finding.detail);
         if is_lost_fragment(rule) {
             let is_lost = finding.verdict != Ruled::Inconclusive;
-            self.lost_fragment(context.flow.ends, mark.frame, words, is_lost);
+            self.lost_fragment(context, mark.frame, words, is_lost);
             return None;
         }
         let symptom = symptom(rule, words)?;
@@ -228,16 +228,12 @@ impl Diagnosis {
 
     /// Some fragments of a datagram are missing, or their bytes were not recorded. The sender's port is 0 if
     /// the fragment with it is missing.
-    fn lost_fragment(
-        &mut self,
-        [sender, client]: [SocketAddr; 2],
-        frame: u64,
-        words: &str,
-        is_lost: bool,
-    ) {
+    fn lost_fragment(&mut self, context: &FlowContext, frame: u64, words: &str, is_lost: bool) {
+        let [sender, client] = context.flow.ends;
         // It has a number, too.
         self.identifications.other(sender.ip(), self.remembered);
         let Some(host) = self.hosts.get_mut(&sender.ip()) else { return };
+        self.everywhere.sends(sender.ip(), (context.hop_limit, context.direction));
         let server = match sender.port() {
             0 if host.has_more => {
                 host.lost = Some(frame);
@@ -277,6 +273,10 @@ impl Diagnosis {
     /// An ICMP error quotes a packet.
     pub(super) fn icmp(&mut self, error: &IcmpEvent) {
         self.identifications.other(error.from, self.remembered);
+        let refused = error.ends[1].ip();
+        if error.message > 0 && self.hosts.contains_key(&refused) {
+            self.everywhere.refuses(refused, error);
+        }
         let Some(cause) = of_icmp(error) else { return };
         if error.transport == Transport::Udp && cause != &causes::ICMP_TOO_BIG {
             self.game_messages.refused(error);

@@ -258,6 +258,28 @@ fn directions_tell_the_place_also_where_no_query_is_answered() {
     assert_eq!(cooked(names, "198.51.100.40"), "client");
 }
 
+/// What comes from another port, and ICMP errors, show where the server is, as its responses do; so does an error of a router
+/// behind the recorder.
+#[test]
+fn hop_limits_of_other_packets_tell_the_place() {
+    let ask =
+        |client: &str| (0.0, format!("{client} > s ttl=57  FFFFFFFF 54 'Source Engine Query' 00"));
+    let info = "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let of = |answer: &dyn Fn(&str) -> String| {
+        let lines = ["c", "d", "e"].map(|client| [ask(client), (0.1, answer(client))]);
+        let script = every_ten_seconds(8, lines.as_flattened());
+        diagnosed(&script, &A2S, &[]).1["servers"][0]["seat"].clone()
+    };
+    for from in ["s:61001", "s"] {
+        assert_eq!(of(&|client| format!("{from} > {client} ttl=52  {info}")), "between", "{from}");
+    }
+    for [from, error] in [["s", "3.3"], ["s", "3.13"], ["n", "11.0"]] {
+        let refuses = |ttl| of(&|client| format!("{from} > {client} icmp={error} ttl={ttl}"));
+        assert_eq!(refuses(60), "between", "{error}");
+        assert_eq!(refuses(64), "server", "{error}");
+    }
+}
+
 /// One of two ports answers: the hop limits of its packets show where the host is, and that no join could be seen.
 #[test]
 fn a_host_has_one_place_whichever_port_is_asked() {

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use dissectors::kit::Map;
 
 use crate::diagnose::Diagnosis;
-use crate::session::PacketDirection;
+use crate::session::{IcmpEvent, PacketDirection};
 
 dissectors::named! {
     /// The position of the capture.
@@ -73,6 +73,16 @@ impl PacketHopLimits {
         self.incoming |= other.incoming;
     }
 
+    /// Adds what is known of packets without messages, whose hop limits count only if those of messages are unknown:
+    /// programs may choose them.
+    fn add_others(&mut self, others: PacketHopLimits) {
+        let (fresh, routed) = (self.fresh, self.routed);
+        self.add(others);
+        if fresh || routed {
+            (self.fresh, self.routed) = (fresh, routed);
+        }
+    }
+
     /// Whether all come from the recording host, which received none of them.
     fn all_local(self) -> bool {
         self.outgoing && !self.incoming
@@ -103,7 +113,8 @@ impl HopLimits {
     }
 }
 
-/// The hosts that are an end of every message; and of hosts with servers, the directions of whatever they send.
+/// The hosts that are an end of every message; and of hosts with servers, the hop limits and directions of whatever they
+/// send.
 #[derive(Debug, Default)]
 pub(in crate::diagnose) struct CommonHosts {
     /// `None` before the first message.
@@ -121,10 +132,23 @@ impl CommonHosts {
         self.pairs |= hosts.len() < before;
     }
 
-    /// A host with a server sends a datagram, of whatever content.
-    pub(in crate::diagnose) fn sends(&mut self, host: IpAddr, direction: PacketDirection) {
-        if direction != PacketDirection::Unknown {
-            self.ways.entry(host).or_default().see(0, direction);
+    /// A host with a server sends a datagram, of whatever content, or a fragment of one.
+    pub(in crate::diagnose) fn sends(
+        &mut self,
+        host: IpAddr,
+        (hop_limit, direction): (u8, PacketDirection),
+    ) {
+        self.ways.entry(host).or_default().see(hop_limit, direction);
+    }
+
+    /// An ICMP error about a recorded packet to a host with a server. If it comes from a router behind the recorder, the
+    /// packet went on to there: this is not where the server is.
+    pub(in crate::diagnose) fn refuses(&mut self, host: IpAddr, error: &IcmpEvent) {
+        let ways = self.ways.entry(host).or_default();
+        let mut hops = PacketHopLimits::default();
+        hops.see(error.hop_limit, PacketDirection::Unknown);
+        if error.from == host || hops.routed {
+            ways.add(hops);
         }
     }
 
@@ -141,7 +165,7 @@ impl Diagnosis {
             hosts.entry(address.ip()).or_default().add(server.hops);
         });
         self.everywhere.ways.iter().for_each(|(host, ways)| {
-            hosts.entry(*host).or_default().server.add(*ways);
+            hosts.entry(*host).or_default().server.add_others(*ways);
         });
         self.servers.iter_mut().for_each(|(address, server)| {
             server.hops = hosts.get(&address.ip()).copied().unwrap_or_default();

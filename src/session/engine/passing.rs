@@ -99,6 +99,7 @@ impl PacketContext {
             time: self.now,
             digits: self.digits,
             from: error.ip.source,
+            hop_limit: error.ip.hop_limit,
             kind: [error.kind, error.code],
             meaning: error.meaning(),
             mtu: error.mtu,

@@ -84,7 +84,8 @@ impl Session {
         let [from, to] = event.ports.unwrap_or_default();
         let ends = [(source, from).into(), (destination, to).into()];
         let flow_context = self.context.flow_context(&FlowFacts { ends, ..NOWHERE });
-        let flow_context = FlowContext { tunnels: event.ip.tunnels, ..flow_context };
+        let (tunnels, hop_limit) = (event.ip.tunnels, event.ip.hop_limit);
+        let flow_context = FlowContext { tunnels, hop_limit, ..flow_context };
         let is_snapped = matches!(event.kind, FragmentEventKind::Missing { snapped: true, .. });
         if is_snapped {
             report(recorder, flow_context, &NET001, false, &mark, || SNAPPED.to_owned());

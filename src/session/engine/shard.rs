@@ -483,6 +483,7 @@ impl Shard {
             time: context.now,
             digits: context.digits,
             from: error.ip.source,
+            hop_limit: error.ip.hop_limit,
             kind: [error.kind, error.code],
             meaning: error.meaning(),
             mtu: error.mtu,

@@ -21,6 +21,8 @@ pub struct IcmpEvent {
     pub digits: u8,
     /// The sender of the error.
     pub from: IpAddr,
+    /// The error's own IPv4 time to live or IPv6 hop limit.
+    pub hop_limit: u8,
     /// Its type and its code.
     pub kind: [u8; 2],
     /// Their meaning.
