@@ -149,6 +149,15 @@ impl CrossFlowBreach {
         CrossFlowBreach { rule, evidence, basis, speaker, of_flow, is_note, detail, attack }
     }
 
+    /// The client in the exchange that it is about.
+    pub const fn client(&self) -> Option<SocketAddr> {
+        match self.speaker {
+            Role::Client => Some(self.basis.seen.from),
+            Role::Server => Some(self.basis.seen.to),
+            _ => None,
+        }
+    }
+
     /// The endpoint that was asked, if another one responded.
     pub const fn asked(&self) -> Option<SocketAddr> {
         match self.detail {

@@ -35,6 +35,8 @@ pub struct ReportedFinding {
     pub attack: Option<AttackOn>,
     /// The endpoint that was asked, if another one responded and several flows together show that.
     pub asked: Option<SocketAddr>,
+    /// The client in the exchange that it is about, if several flows together show that.
+    pub client: Option<SocketAddr>,
     /// The flow's number; 0 for none.
     pub flow: u32,
     /// The packets that it is about, the last one completed the message; empty if no packet shows
@@ -135,6 +137,7 @@ impl ReportedFinding {
             party,
             attack: None,
             asked: None,
+            client: None,
             flow: flow_context.flow.number,
             frames,
             frames_left_out,

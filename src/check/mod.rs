@@ -368,7 +368,8 @@ impl Checker {
         let found = ReportedFinding::of(finding, context, current);
         let attack = breach.and_then(|breach| breach.attack.clone());
         let asked = breach.and_then(CrossFlowBreach::asked);
-        let found = ReportedFinding { attack, asked, ..found };
+        let client = breach.and_then(CrossFlowBreach::client);
+        let found = ReportedFinding { attack, asked, client, ..found };
         let is_wanted = self.selection.wants(found.rule, found.who, found.party);
         if !is_wanted || !self.is_filtered_in(finding, context, current) {
             // A breach that is ignored for a host does not count as passed.

@@ -59,6 +59,40 @@ fn a_part_from_another_address_is_not_missing() {
     }
 }
 
+/// A text that ends, or packets that are counted: the last part comes from another port, or another host, and from nobody.
+#[test]
+fn parts_of_other_protocols_may_come_from_another_address() {
+    let text = [
+        "'\\\\hostname\\\\A\\\\queryid\\\\1.1'",
+        "'\\\\player_0\\\\Ann\\\\queryid\\\\1.2\\\\final\\\\'",
+    ];
+    let binary = |index: &str| format!("00 10203041 'splitnum' 00 {index} 'a' 00 'b' 00");
+    let asked = "FEFD00 10203041 00000007 FFFFFF01";
+    let challenge = "0.00 c > s  FEFD09 10203040\n0.01 s > c  09 10203040 '7' 00\n";
+    let cases = [
+        (7778, "", "'\\\\status\\\\'", text.map(str::to_owned), "GS1033", "GS1031"),
+        (6500, challenge, asked, ["00", "81"].map(binary), "GS4033", "GS4021"),
+    ];
+    for (port, before, ask, [first, last], moved, missing) in cases {
+        for (from, is_missing) in [("t", false), ("s:61001", false), ("", true)] {
+            let last =
+                if is_missing { String::new() } else { format!("0.04 {from} > c  {last}\n") };
+            let script = format!(
+                "{before}0.02 c > s  {ask}\n0.03 s > c  {first}\n{last}0.5 s > d:9  00\nend 20"
+            );
+            let (_project, file) = Project::of_script(&script, &Setting::udp(port));
+            for command in [&["check"][..], STREAMING[0], STREAMING[1], STREAMING[4]] {
+                let out = gamewire([command, &["--no-config", &file]].concat()).out;
+                // Of a part that nobody asked for, that is no fault.
+                let out = out.replace(&format!("error? {missing}"), "");
+                assert_eq!(out.contains(missing), is_missing, "{command:?}: {script}\n{out}");
+                let is_moved = command == ["check"] && !is_missing;
+                assert_eq!(out.contains(moved), is_moved, "{command:?}: {script}\n{out}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_another_client_gets_or_nobody_sends_is_missing() {
     let for_another = script(["t", "s"], false, "d");

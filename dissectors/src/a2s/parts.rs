@@ -419,11 +419,23 @@ fn check_rest<S: Sink>(
         _ if !shape.shows_missing() => {}
         None => rules::split_complete(sink),
         Some(missing) => {
-            let (seen, timeout) =
-                (set.payload(cx.flow, first, &[]).seen(), cx.settings.answer_timeout);
-            let (found, total, has_request) = (shape.count, shape.total, set.more.has_request);
-            let parts = kit::PartsFound { found, total, missing, has_request };
-            rules::split_incomplete((set.id, parts), set.asked, seen, evidence, timeout, sink);
+            let parts = kit::PartsFound {
+                found: shape.count,
+                total: shape.total.into(),
+                missing: missing.into(),
+                highest: 0,
+                has_request: set.more.has_request,
+                says: rules::PARTS_MISSING,
+            };
+            let incomplete = kit::IncompleteResponse {
+                rules: &rules::PARTS_FROM,
+                id: set.id,
+                parts,
+                is_asked: set.asked,
+                first: set.payload(cx.flow, first, &[]).seen(),
+                evidence,
+            };
+            incomplete.report(cx.settings.answer_timeout, sink);
         }
     }
     Some(shape)

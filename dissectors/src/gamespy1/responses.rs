@@ -2,12 +2,12 @@
 //! reported as one message.
 
 use crate::kit::{
-    Buffer, Context, Evidence, Limit, Mark, Pair, Payload, Read, Side, Sink, Time, Unfinished,
-    UnfinishedResponses, keyed_hash, room,
+    Buffer, Context, CrossFlowEvent, Evidence, IncompleteResponse, Limit, Mark, Name, Pair,
+    PartsFound, Payload, Read, Side, Sink, Time, Unfinished, UnfinishedResponses, keyed_hash, room,
 };
 
 use super::queries::AnsweredQuery;
-use super::rules::{self, Misnumbered, Missing};
+use super::rules::{self, Misnumbered};
 use super::words::{self, Numbering, TextPairs, TextProperties};
 use super::{GameSpy1, decode, messages, queries, uplink};
 
@@ -296,6 +296,8 @@ fn gather<S: Sink>(
         && let Some(response) = waiting.take(side, number)
     {
         join(cx, *response, &order, payload, sink);
+    } else if !cx.flow.seen[side.other().index()] {
+        sink.cross_flow(CrossFlowEvent::StrayPart(number), payload.seen());
     }
 }
 
@@ -427,24 +429,52 @@ fn replaced<S: Sink>(
 
 /// The rest of a response did not come.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, response: OpenResponse, now: Time, sink: &mut S) {
-    let HeldDatagrams { mark, held, copied, .. } = &response.more;
+    let HeldDatagrams { mark, copied, .. } = response.more;
     let evidence = Evidence {
         began: cx.flow.began,
         lost: response.is_lost(),
         asked_party_seen: response.asked,
         waited: cx.settings.clock(now).is_over(mark.time),
+        lossy: cx.flow.lossy,
         ..Evidence::default()
     };
-    single_datagrams(cx, &response, sink);
     if !copied {
-        let missing = match response.order().err().flatten() {
-            Some(part) => Missing::Part(part),
-            None if held.len() == 1 => Missing::EndOfOnlyPart,
-            None => Missing::End,
+        sink.evidence(evidence);
+        let incomplete = IncompleteResponse {
+            rules: &rules::PARTS_FROM,
+            id: response.id,
+            parts: parts_of(&response),
+            is_asked: response.asked,
+            first: cx.flow.seen_in(mark),
+            evidence,
         };
-        rules::unfinished(missing, evidence, mark, sink);
+        incomplete.report(cx.settings.answer_timeout, sink);
     }
+    single_datagrams(cx, &response, sink);
     response.release(cx.budget);
+}
+
+/// The parts of an incomplete response that came.
+fn parts_of(response: &OpenResponse) -> PartsFound {
+    let held = || response.more.held.iter();
+    let number = |part: u32| u16::try_from(part).unwrap_or(u16::MAX);
+    let found = held().map(|it| it.last.saturating_sub(it.first).saturating_add(1));
+    let last = held().map(|it| it.last).max().unwrap_or_default();
+    let ends = held().filter(|it| it.closed).map(|it| it.last).max();
+    let gap = response.order().err().flatten();
+    let says = match gap {
+        Some(_) => rules::ONE_MISSING,
+        None if response.more.held.len() == 1 => rules::LONE_PART,
+        None => rules::END_MISSING,
+    };
+    PartsFound {
+        found: number(found.fold(0, u32::saturating_add)),
+        total: ends.map_or(0, number),
+        missing: number(gap.map_or(last, |gap| gap.saturating_sub(1))),
+        highest: number(last),
+        has_request: response.asked,
+        says: Name(says),
+    }
 }
 
 /// Each datagram of a response is reported on its own.

@@ -6,7 +6,7 @@ use super::response::DecodeContext;
 use super::unfinished::{IncompleteResponses, PacketsByResponse, PartResult};
 use super::{GameSpy4, join, messages as m, rules, whole};
 
-use crate::kit::{Context, Evidence, Payload, Sink, Time};
+use crate::kit::{Context, CrossFlowEvent, Evidence, IncompleteResponse, Payload, Sink, Time};
 
 /// A packet of a response in several.
 pub(super) fn part<S: Sink>(
@@ -29,7 +29,12 @@ pub(super) fn part<S: Sink>(
     let (limits, timeout) = (&cx.settings.limits, cx.settings.answer_timeout);
     let mark = payload.mark();
     match cx.conversation.part(header, payload, limits, timeout, cx.budget) {
-        PartResult::Kept => {}
+        PartResult::Kept => {
+            if !cx.flow.seen[payload.side.other().index()] {
+                let stray = CrossFlowEvent::StrayPart(rules::masked(header.timestamp));
+                sink.cross_flow(stray, payload.seen());
+            }
+        }
         PartResult::Whole(open) => take_apart(cx, open, payload.time, sink),
         PartResult::Copy => {
             fragment_fields(payload, sink);
@@ -119,6 +124,7 @@ fn leftovers<S: Sink>(
         let evidence = Evidence {
             asked_party_seen: open.asked,
             waited: evidence.waited && !answered,
+            lossy: cx.flow.lossy,
             ..evidence
         };
         let have = missed.iter().fold(0, |have, &at| have | 1 << open.index(at));
@@ -129,7 +135,19 @@ fn leftovers<S: Sink>(
             [only] => Some(open.bytes(only).ends_with(b"\0\0")),
             _ => Some(false),
         };
-        rules::unfinished(have, last, is_ended, evidence, &mark, sink);
+        let (rules_of, found) = rules::packets_found(have, last, is_ended, open.asked);
+        let is_unknown = last.is_none() && is_ended.is_none();
+        let evidence = Evidence { lost: evidence.lost || is_unknown, ..evidence };
+        sink.evidence(evidence);
+        let incomplete = IncompleteResponse {
+            rules: rules_of,
+            id: rules::masked(open.id),
+            parts: found,
+            is_asked: open.asked,
+            first: cx.flow.seen_in(mark),
+            evidence,
+        };
+        incomplete.report(cx.settings.answer_timeout, sink);
         if parts.responses.is_empty() {
             cx.conversation.settle(open.id);
         }

@@ -85,7 +85,7 @@ impl Cause {
 }
 
 /// A text with the values instead of their names in braces.
-fn filled(text: &'static str, values: &[(&'static str, String)]) -> Cow<'static, str> {
+pub(super) fn filled(text: &'static str, values: &[(&'static str, String)]) -> Cow<'static, str> {
     if !text.contains('{') {
         return Cow::Borrowed(text);
     }

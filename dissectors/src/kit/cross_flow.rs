@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::cause::filled;
 use crate::kit::{Evidence, Mark, Name, Payload, Rule, Time};
 
 /// An observation about the two ends of a message, for the ledger, which sees all flows.
@@ -206,19 +207,45 @@ pub struct Exchange {
 pub struct PartsFound {
     /// How many arrived.
     pub found: u16,
-    /// How many there are.
-    pub total: u8,
-    /// The number of the first missing part.
-    pub missing: u8,
+    /// How many there are; 0 if the last one did not arrive, so that nobody knows.
+    pub total: u16,
+    /// The number of the first missing part, from 0.
+    pub missing: u16,
+    /// The highest number of those that arrived.
+    pub highest: u16,
     /// A request of their receiver came before them on this flow.
     pub has_request: bool,
+    /// What is wrong if no more arrive, with the names of these numbers in braces.
+    pub says: Name,
+}
+
+impl PartsFound {
+    /// Whether all arrived.
+    pub fn are_all(&self) -> bool {
+        self.total > 0 && self.found >= self.total
+    }
+
+    /// More of them arrived elsewhere.
+    pub fn add(&mut self, more: PartsFound) {
+        self.found = self.found.saturating_add(more.found);
+        self.total = self.total.max(more.total);
+    }
 }
 
 impl std::fmt::Display for PartsFound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let PartsFound { found, total, missing, .. } = self;
-        let nth = ordinal(u64::from(*missing) + 1);
-        write!(f, "{found} of {total} packets arrived; the first missing one is the {nth}")
+        let PartsFound { found, total, missing, highest, .. } = *self;
+        let place = u64::from(missing) + 1;
+        let values = [
+            ("found", found.to_string()),
+            ("total", total.to_string()),
+            ("last", total.saturating_sub(1).to_string()),
+            ("missing", missing.to_string()),
+            ("place", place.to_string()),
+            ("nth", ordinal(place)),
+            ("highest", highest.to_string()),
+        ];
+        f.write_str(&filled(self.says.0, &values))
     }
 }
 

@@ -69,8 +69,8 @@ pub use cross_flow::{
 pub use diagnosis::{Diagnosis, Symptom};
 pub use evidence::{Evidence, Finding, Verdict};
 pub use exchanges::{
-    Answer, CompactRequest, Exchanges, LatestRequests, PendingRequests, Question, Request,
-    RequestFlags, ResponseDue, Sent, Unfinished, UnfinishedResponses,
+    Answer, CompactRequest, Exchanges, IncompleteResponse, LatestRequests, PendingRequests,
+    Question, Request, RequestFlags, ResponseDue, Sent, Unfinished, UnfinishedResponses,
 };
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};

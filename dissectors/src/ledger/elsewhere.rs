@@ -139,7 +139,7 @@ impl Unmatched {
 
     /// Whether no part of it is known to be missing.
     fn is_whole(&self) -> bool {
-        self.exchange.parts.is_none_or(|parts| parts.found >= parts.total.into())
+        self.exchange.parts.is_none_or(|parts| parts.are_all())
     }
 
     fn basis(&self, from: FlowEnd, to: FlowEnd) -> Basis {
@@ -559,8 +559,8 @@ fn take(
     request.responses = request.responses.saturating_add(1);
     let is_over = match (&mut request.exchange.parts, response.exchange.parts) {
         (Some(parts), Some(more)) => {
-            parts.found = parts.found.saturating_add(more.found);
-            parts.found >= parts.total.into()
+            parts.add(more);
+            parts.are_all()
         }
         _ => request.responses >= request.exchange.tries,
     };

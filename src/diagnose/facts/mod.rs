@@ -114,6 +114,8 @@ struct Streak {
     next: u8,
     /// How many there were before these, at least.
     more: u64,
+    /// The packet of the first of all, as far as is known; 0 for none.
+    first: u64,
     /// The packet of the latest failure.
     failed: u64,
 }
@@ -125,6 +127,9 @@ impl Streak {
         if frame <= self.failed {
             return;
         }
+        if self.length() == 0 {
+            self.first = frame;
+        }
         let oldest = &mut self.latest[usize::from(self.next)];
         self.more += u64::from(*oldest > 0);
         *oldest = frame;
@@ -133,9 +138,14 @@ impl Streak {
 
     fn ends(&mut self, frame: u64) {
         self.failed = self.failed.max(frame);
+        if frame < self.first {
+            return;
+        }
         // Which of those came after it is unknown.
         self.more = 0;
         self.latest.iter_mut().filter(|met| **met <= frame).for_each(|met| *met = 0);
+        let left = self.latest.iter().copied().filter(|met| *met > 0);
+        self.first = left.min().unwrap_or(0);
     }
 
     fn length(&self) -> u64 {
@@ -400,5 +410,16 @@ mod tests {
         fact.bad(&causes::QUERIES_UNANSWERED, 9, "");
         assert_eq!(fact.failure(true).map(|it| it.cause), Some(&causes::ICMP_PORT));
         assert_eq!((&*fact.failed(), fact.run), (&[6, 7, 8][..], 3));
+    }
+
+    /// What several flows together show is reported at the end.
+    #[test]
+    fn a_failure_that_is_reported_late_does_not_end_what_began_after_it() {
+        let mut fact = Fact::default();
+        (20..60).for_each(|frame| fact.good(frame));
+        (10..20).for_each(|frame| fact.bad(&causes::SPLIT_PART_MISSING, frame, "late"));
+        assert!(fact.is_mended(10));
+        fact.bad(&causes::SPLIT_PART_MISSING, 55, "in between");
+        assert!(!fact.is_mended(11));
     }
 }

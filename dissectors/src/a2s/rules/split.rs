@@ -1,8 +1,6 @@
 //! Split responses: headers, the joined response, and its compression.
 
-use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, PartsFound, ResponseRules, SeenMessage, Sink, Span, Time,
-};
+use crate::kit::{Name, ResponseRules, Sink, Span};
 use crate::rule;
 
 use super::{A2S065, doubled_header};
@@ -82,34 +80,13 @@ pub(in crate::a2s) fn split_complete<S: Sink>(sink: &mut S) {
     sink.checked(&A2S043, true, Span::default(), String::new);
 }
 
-/// Some packets of a response did not come from the same address as these, of which `first` is one.
-/// They may come from another address. `asked`: the sender was asked.
-pub(in crate::a2s) fn split_incomplete<S: Sink>(
-    (id, parts): (u32, PartsFound),
-    asked: bool,
-    first: SeenMessage,
-    evidence: Evidence,
-    timeout: i64,
-    sink: &mut S,
-) {
-    static ELSEWHERE: ResponseRules =
-        ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S043), answered: &A2S043 };
-    /// A bit of its own, besides those of requests.
-    const KIND: u8 = 1 << 7;
-    // They may arrive in any order.
-    let began = Time(first.mark.time.0.saturating_sub(timeout));
-    let exchange = Exchange::new(&ELSEWHERE, "a part of a split answer", KIND, began, evidence);
-    let exchange = Exchange { id: Some(id), parts: Some(parts), ..exchange };
-    let (fact, seen) = if asked {
-        (
-            CrossFlowEvent::Unanswered(exchange),
-            SeenMessage { from: first.to, to: first.from, ..first },
-        )
-    } else {
-        (CrossFlowEvent::Unasked(exchange), first)
-    };
-    sink.unless_explained(&A2S043, Some(Span::default()), fact, seen, || parts.to_string());
-}
+/// What is wrong with a response whose packets did not all arrive.
+pub(in crate::a2s) const PARTS_MISSING: Name =
+    Name("{found} of {total} packets arrived; the first missing one is the {nth}");
+
+/// The rules about the address that packets come from.
+pub(in crate::a2s) static PARTS_FROM: ResponseRules =
+    ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S043), answered: &A2S043 };
 
 rule! {
     /// A reader keeps the first or the last copy: if they differ, readers see different responses.

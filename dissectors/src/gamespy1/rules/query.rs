@@ -130,30 +130,13 @@ pub(in crate::gamespy1) const PART_MISSING: &str = "is missing";
 /// The part of a finding about a response of one part, which does not end.
 pub(in crate::gamespy1) const LONE_PART: &str = "\\final\\ is missing in the only part";
 
-/// What an incomplete response lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gamespy1) enum Missing {
-    /// This part.
-    Part(u32),
-    /// The part with the end.
-    End,
-    /// The end, and there is only one part.
-    EndOfOnlyPart,
-}
+/// The same, of one of several parts, by what it lacks: this one, or the last.
+pub(in crate::gamespy1) const ONE_MISSING: &str = "part {place} is missing";
+pub(in crate::gamespy1) const END_MISSING: &str = "the part with \\final\\ is missing";
 
-/// An incomplete response that timed out.
-pub(in crate::gamespy1) fn unfinished<S: Sink>(
-    missing: Missing,
-    evidence: Evidence,
-    mark: &Mark,
-    sink: &mut S,
-) {
-    sink.recalled(&GS1031, false, evidence, mark, || match missing {
-        Missing::Part(part) => format!("part {part} {PART_MISSING}"),
-        Missing::End => format!("the part with \\final\\ {PART_MISSING}"),
-        Missing::EndOfOnlyPart => LONE_PART.into(),
-    });
-}
+/// The rules about the address that the parts of a response come from.
+pub(in crate::gamespy1) static PARTS_FROM: ResponseRules =
+    ResponseRules { from_asked: &GS1033, asked_for: Some(&GS1031), answered: &GS1031 };
 
 rule! {
     /// Browsers show these; a server without them has an empty line, and one with more players than

@@ -369,7 +369,7 @@ fn a_challenge_is_answered_as_a_query_is() {
     let basic = r"\gamename\ut\minnetver\432\queryid\1.1";
     assert_eq!(run(&[basic, r"\validate\SAaJHX96\queryid\1.2\final\"]), ["(GS1022)"]);
     // The rest of it is lost.
-    assert_eq!(run(&[basic, r"\validate\SAaJHX96\queryid\1.2"]), ["(GS1022)", "GS1031"]);
+    assert_eq!(run(&[basic, r"\validate\SAaJHX96\queryid\1.2"]), ["GS1031", "(GS1022)"]);
 }
 
 #[test]

@@ -80,7 +80,7 @@ const fn bit(kind: u8) -> u8 {
 }
 
 /// What a request and a response to it have in common: Minecraft masks the timestamp.
-const fn masked(timestamp: u32) -> u32 {
+pub(in crate::gamespy4) const fn masked(timestamp: u32) -> u32 {
     timestamp & 0x0F0F_0F0F
 }
 

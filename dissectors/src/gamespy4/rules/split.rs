@@ -1,6 +1,7 @@
 //! How a response is divided into packets, and the format of the joined response.
 
-use crate::kit::{Evidence, Mark, Read, Sink, Span};
+use super::exchange::GS4033;
+use crate::kit::{Evidence, Mark, Name, PartsFound, Read, ResponseRules, Sink, Span};
 use crate::rule;
 
 rule! {
@@ -129,31 +130,41 @@ pub(in crate::gamespy4) fn last_bit_misplaced<S: Sink>(
     });
 }
 
-/// An incomplete response that timed out. `have`: the packets that arrived, a bit each. `is_ended`: what came is a
-/// response in one packet, but for the high bit; `None`: nobody knows.
-pub(in crate::gamespy4) fn unfinished<S: Sink>(
+/// The rules about the address that the packets of a response come from: by what shows that some are missing.
+static PACKETS_FROM: ResponseRules =
+    ResponseRules { from_asked: &GS4033, asked_for: Some(&GS4021), answered: &GS4021 };
+static UNMARKED_FROM: ResponseRules =
+    ResponseRules { from_asked: &GS4033, asked_for: Some(&GS4022), answered: &GS4022 };
+
+/// The packets of an incomplete response that came: those at the set bits, and the last one. `is_ended`: what came is a
+/// response in one packet, but for the high bit; `None`: nobody knows. Returns what is wrong if these are all.
+pub(in crate::gamespy4) fn packets_found(
     have: u128,
     last: Option<u8>,
     is_ended: Option<bool>,
-    evidence: Evidence,
-    mark: &Mark,
-    sink: &mut S,
-) {
+    has_request: bool,
+) -> (&'static ResponseRules, PartsFound) {
     let missing = have.trailing_ones();
     let highest = last.map_or(127_u32.saturating_sub(have.leading_zeros()), u32::from);
     let has_gap = missing < highest;
-    if last.is_some() || has_gap || is_ended == Some(false) {
-        sink.recalled(&GS4021, false, evidence, mark, || match last {
-            Some(last) => format!("packet {missing} of 0 to {last} is missing"),
-            None if has_gap => format!("packet {missing} is missing, packet {highest} is there"),
-            None => format!(
-                "the last packet is missing: number {highest}, from 0, is not marked as the last"
-            ),
-        });
-    } else {
-        let evidence = Evidence { lost: evidence.lost || is_ended.is_none(), ..evidence };
-        sink.recalled(&GS4022, false, evidence, mark, || {
-            format!("no packet after packet {highest}, and the high bit on none")
-        });
-    }
+    let (rules, says) = match last {
+        Some(_) => (&PACKETS_FROM, "packet {missing} of 0 to {last} is missing"),
+        None if has_gap => {
+            (&PACKETS_FROM, "packet {missing} is missing, packet {highest} is there")
+        }
+        None if is_ended == Some(false) => (
+            &PACKETS_FROM,
+            "the last packet is missing: number {highest}, from 0, is not marked as the last",
+        ),
+        None => (&UNMARKED_FROM, "no packet after packet {highest}, and the high bit on none"),
+    };
+    let parts = PartsFound {
+        found: have.count_ones() as u16,
+        total: last.map_or(0, |last| u16::from(last) + 1),
+        missing: missing as u16,
+        highest: highest as u16,
+        has_request,
+        says: Name(says),
+    };
+    (rules, parts)
 }

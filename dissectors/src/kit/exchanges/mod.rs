@@ -5,11 +5,13 @@
 //! is the same for all. Nothing here checks a rule.
 
 mod elsewhere;
+mod incomplete;
 mod pending;
 mod request;
 mod unfinished;
 
 pub use elsewhere::LatestRequests;
+pub use incomplete::IncompleteResponse;
 pub use pending::PendingRequests;
 pub use request::{CompactRequest, Question, Request, RequestFlags, ResponseDue};
 pub use unfinished::{Unfinished, UnfinishedResponses};
