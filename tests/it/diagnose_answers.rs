@@ -256,6 +256,19 @@ fn parts_from_another_port_are_an_answer_also_if_one_is_lost() {
     assert_eq!(item(&report, "servers", "seen.whole"), "no split_part_missing", "{report:#}");
 }
 
+/// Requests that not every server knows stay unanswered beside others: that these are owed nothing is said.
+#[test]
+fn kinds_that_are_owed_no_answer_are_named() {
+    let report = of_rounds(27015, 20, 12, |_, at| {
+        format!(
+            "{at}.0 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n{at}.5 c > s  FFFFFFFF 57\n{at}.6 c > s  FFFFFFFF 69\n"
+        )
+    });
+    let items = report["servers"][0]["items"].to_string();
+    let text = "12 of 36 requests; 24 are owed none: challenge requests, ping requests";
+    assert!(items.contains(text), "{items}");
+}
+
 /// A client whose requests begin with a doubled header is not answered, and another one is.
 #[test]
 fn a_request_with_a_doubled_header_is_the_clients_fault() {

@@ -181,6 +181,44 @@ fn two_programs_that_challenge_each_client_are_told() {
     assert_eq!(item(&report, SERVER, "seen.verified"), ["unknown", "two_challenges"]);
 }
 
+/// The client returns the first of two, and gets no answer.
+#[test]
+fn two_challenges_of_which_the_first_is_returned_are_told() {
+    let round = [
+        (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+        (0.1, "s > c  FFFFFFFF 41 le32:{n}"),
+        (0.11, "s > c  FFFFFFFF 41 le32:7{n}"),
+        (0.2, "c > s  FFFFFFFF 55 le32:{n}"),
+    ];
+    let (_, report) = diagnosed(&rounds(5, &round));
+    let verified = item(&report, SERVER, "seen.verified");
+    assert_eq!(verified, ["unknown", "two_challenges"], "{report:#}");
+    assert_eq!(item(&report, CLIENT, "ask.wellformed")[0], "yes", "{report:#}");
+}
+
+/// The server gives one more challenge each time. Once, that is missing from the capture.
+#[test]
+fn one_wrong_challenge_of_many_may_be_one_that_was_not_recorded() {
+    let wrong = |rounds: u32| {
+        let mut script =
+            "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.01 s > c  FFFFFFFF 41 le32:100\n".to_owned();
+        for nth in 0..20 {
+            let given = 100 + nth - u32::from(nth % 20 >= 20 - rounds);
+            let challenge = 100 + nth;
+            writeln!(
+                script,
+                "{nth}.1 c > s  FFFFFFFF 55 le32:{challenge}\n{nth}.2 s > c  FFFFFFFF 41 le32:{}",
+                given + 1
+            )
+            .unwrap();
+        }
+        let (_, report) = diagnosed(&(script + "end 60"));
+        assert_eq!(item(&report, SERVER, "seen.verified")[0], "no", "{report:#}");
+        item(&report, CLIENT, "ask.wellformed")[0].clone()
+    };
+    assert_eq!([wrong(1), wrong(8)], ["yes", "no"]);
+}
+
 #[test]
 fn a_challenge_that_comes_late_is_named() {
     let challenge = "s > c  FFFFFFFF 41 le32:{n}";

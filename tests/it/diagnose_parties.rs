@@ -381,6 +381,18 @@ fn one_kind_of_gamespy_query_is_never_answered() {
     let answered = item(&report, "servers", "seen.answered");
     assert_eq!(answered, "no only_info_answered");
     assert!(report["servers"][0]["items"].to_string().contains("status"), "{report:#}");
+    // Of two kinds that are answered, neither is the only one.
+    let info =
+        "'\\\\hostname\\\\A\\\\mapname\\\\m\\\\numplayers\\\\0\\\\queryid\\\\2.1\\\\final\\\\'";
+    let info = |at: u32| format!("{at}.0 c > s  '\\\\info\\\\'\n{at}.02 s > c  {info}\n");
+    let both = format!("{}{script}", (0..4).map(|nth| info(nth * 20 + 8)).collect::<String>());
+    let mut lines: Vec<_> = both.lines().collect();
+    lines.sort_by_key(|line| {
+        line.split('.').next().and_then(|at| at.parse::<u32>().ok()).unwrap_or(999)
+    });
+    let report = of(&lines.join("\n"), &Setting::udp(7778), &[]);
+    let answered = item(&report, "servers", "seen.answered");
+    assert_eq!(answered, "no only_some_kinds_answered", "{report:#}");
 }
 
 /// The text protocol and GameSpy 4, too, are answered by other programs.

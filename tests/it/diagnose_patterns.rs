@@ -402,5 +402,43 @@ fn late_responses_from_elsewhere_are_found() {
             "{report:#}"
         );
         assert!(!report.to_string().contains("0 requests stay"), "{report:#}");
+        assert_eq!(item(&report, "servers", "seen.in_time"), "no answered_late", "{report:#}");
     }
+}
+
+/// One client of three gets its responses from another port: that is said, and that they are responses all the same.
+#[test]
+fn the_client_that_gets_its_responses_from_elsewhere_is_named() {
+    let report = diagnosed_at(
+        &rounds(15, |nth, at| {
+            let client = ["c", "d", "e"][nth as usize % 3];
+            let from = if client == "d" { "s:40000" } else { "s" };
+            format!("{at}.0 {client} > s  {INFO}\n{at}.02 {from} > {client}  {ANSWER}\n")
+        }),
+        27015,
+    );
+    let elsewhere = item(&report, "servers", "seen.from_asked");
+    assert_eq!(elsewhere, "no answers_from_other_port", "{report:#}");
+    let items = report["servers"][0]["items"].to_string();
+    assert!(items.contains("sends 5 of 15 responses, all to 10.0.1.1"), "{items}");
+    assert!(items.contains("15 of 15 requests, 5 of them from elsewhere"), "{items}");
+}
+
+/// Only the responses to one kind of request are late.
+#[test]
+fn the_kind_whose_responses_are_late_is_named() {
+    let report = diagnosed_at(
+        &rounds(8, |_, at| {
+            format!(
+                "{at}.0 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n{at}.1 c > s  FFFFFFFF 55 FFFFFFFF\n\
+                 {at}.12 s > c  FFFFFFFF 41 le32:7\n{at}.2 c > s  FFFFFFFF 55 le32:7\n\
+                 {}.2 s > c  FFFFFFFF 44 00\n",
+                at + 5
+            )
+        }),
+        27015,
+    );
+    assert_eq!(item(&report, "servers", "seen.in_time"), "no answered_late", "{report:#}");
+    let items = report["servers"][0]["items"].to_string();
+    assert!(items.contains("8 of 16 responses, all to player requests: after 5.0 s"), "{items}");
 }

@@ -19,7 +19,7 @@ use super::{is_clients_fault, is_error};
 use crate::diagnose::exchanges::Exchange;
 use crate::diagnose::exchanges::pattern::{Pattern, client_unanswered, in_words};
 use crate::diagnose::facts::find_or_add::{find_or_add, keep_latest};
-use crate::diagnose::facts::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE};
+use crate::diagnose::facts::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE, is_too_much};
 use crate::diagnose::signs::symptom;
 use crate::diagnose::verdicts::checklist::Checklist;
 use crate::session::{ExchangeCounts, MessageEvent};
@@ -318,8 +318,15 @@ impl Client {
             self.servers.iter().any(|it| it.server == *server && it.share.answered > 0)
         };
         let doubts = std::mem::take(&mut self.doubts);
-        for Doubt { server, item, why } in doubts {
-            if !answers(&server) {
+        let of_challenges = |doubt: &&Doubt| doubt.why.cause == &causes::clients::CHALLENGE_WRONG;
+        let wrong = doubts.iter().filter(of_challenges).count() as u64;
+        // Of one case among many, the challenge may be one that was not recorded.
+        let right = self.items.fact(Item::ReturnsChallenge).good;
+        let is_rare = !is_too_much(wrong, wrong + right);
+        for doubt in doubts {
+            let is_excused = is_rare && of_challenges(&&doubt);
+            let Doubt { server, item, why } = doubt;
+            if !is_excused && !answers(&server) {
                 self.faults.add(server, u64::MAX);
                 // What a client that other servers answer asks right later mends it.
                 match is_answered_at_all {
@@ -374,7 +381,7 @@ impl Client {
     ) {
         self.settle_doubts();
         self.settle_unproven(
-            |server| patterns(server).is_some_and(|it| it.all.answered > 0),
+            |server| !explains(server) && patterns(server).is_some_and(|it| it.all.answered > 0),
             is_lossy,
         );
         if !is_lossy {

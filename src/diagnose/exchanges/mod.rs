@@ -436,7 +436,9 @@ impl ExchangeLog {
     /// due. `is_complete`: nothing comes after the capture.
     pub(in crate::diagnose) fn finish(&mut self, end: Time, within: i64, is_complete: bool) {
         let is_over = |exchange: &Exchange, latest| {
-            is_complete || exchange.request.is_wrong || end.since(latest) >= within
+            // An ICMP error needs no time to show that it gets none.
+            let is_settled = exchange.request.is_wrong || exchange.refusal.is_some();
+            is_complete || is_settled || end.since(latest) >= within
         };
         self.end(is_over, true);
     }

@@ -502,8 +502,8 @@ impl Master {
         {
             let values: [(_, &dyn Display); 3] = [
                 ("servers", &grouped(list.servers)),
-                ("pages", &grouped(list.pages)),
-                ("times", &grouped(times)),
+                ("pages", &counted(list.pages, "packet")),
+                ("times", &counted(times, "request")),
             ];
             let why = Failure::with(&causes::masters::LIST_THROTTLED, frame, &values);
             self.items.fact(Item::GivesWholeList).fails_by(vec![why]);

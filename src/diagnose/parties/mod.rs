@@ -133,12 +133,11 @@ impl Diagnosis {
     /// A server answers a request, at least in part. Returns the key of its exchange, if that is known.
     fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) -> Option<&'static str> {
         let [from, client] = event.ends();
-        let (request, server, is_late) = match event.reply() {
-            Some(reply) => (reply.request, from, false),
+        let (request, server, waited) = match event.reply() {
+            Some(reply) => (reply.request, from, 0),
             None => {
                 let query = self.query_of(event)?;
-                let waited = event.time().since(query.time);
-                (query.frame, query.server, waited > self.ledger_settings.answer_timeout)
+                (query.frame, query.server, event.time().since(query.time))
             }
         };
         if server != from
@@ -158,11 +157,13 @@ impl Diagnosis {
         let has_waited = self.log.response([client, server], key, event.time(), challenge);
         // Of one in time, a rule says so.
         if has_waited
-            && is_late
+            && waited > self.ledger_settings.answer_timeout
             && server != from
             && let Some(asked) = self.servers.get_mut(&server)
         {
             asked.responds_from(server, from, event.frame());
+            asked.answers_elsewhere += u64::from(!is_challenge);
+            asked.late_elsewhere = Some((waited, event.frame()));
             asked.good_of(Some(kind), Item::Answered, event.frame());
         }
         Some(key)
@@ -466,6 +467,8 @@ impl Server {
             || exchange.request.is_optional;
         if exchange.is_answered || !is_optional && !exchange.is_owed_nothing() {
             self.pattern.add(exchange);
+        } else if is_optional && let Some(kind) = self.kind(exchange.request.kind) {
+            kind.optional += 1;
         }
     }
 }

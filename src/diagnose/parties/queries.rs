@@ -197,7 +197,10 @@ impl Diagnosis {
             && let Some(query) = self.latest_query(asked, to)
         {
             // If it is only a part, what it would answer is known by this.
-            let what = ServerPacketKind::Part { request: query.frame };
+            let what = match event.message().purpose {
+                Purpose::ClientChallenge => ServerPacketKind::Response { to: None },
+                _ => ServerPacketKind::Part { request: query.frame },
+            };
             self.sent.insert(frame, ServerPacket { server: asked, what }, self.remembered);
         } else if self.asked.server(to, None, self.remembered).is_none() {
             return self.only_answers(event, shown);
@@ -260,9 +263,12 @@ impl Server {
         self.fails_toward(client, Item::InTime, frame);
     }
 
-    /// A client that no longer waits for its challenge gets no response that could be late.
+    /// A client that no longer waits for its challenge gets no response that could be late; nor one whose responses come
+    /// from another address.
     pub(in crate::diagnose) fn late_challenges(&mut self) {
-        if let Some((taken, frame)) = self.late_challenge
+        let is_elsewhere = self.fact(Item::FromAsked).run > 0;
+        let late_elsewhere = self.late_elsewhere.filter(|_| is_elsewhere);
+        if let Some((taken, frame)) = self.late_challenge.or(late_elsewhere)
             && !self.fact(Item::InTime).is_known()
         {
             self.fact_mut(Item::InTime).fails(late(taken, frame));

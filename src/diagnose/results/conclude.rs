@@ -51,7 +51,8 @@ impl Diagnosis {
                 });
                 asked.into_iter().for_each(|asked| self.responds_elsewhere([asked, party], &sign));
             } else if let Some(server) = self.resolve(party) {
-                self.sign((server, None), symptom, &sign);
+                let client = found.client.filter(|_| symptom.item == Item::Whole);
+                self.sign((server, client), symptom, &sign);
             } else if symptom.item == Item::Whole {
                 self.responds_elsewhere_in_part(party, &sign);
             }
@@ -118,10 +119,13 @@ impl Diagnosis {
         [asked, from]: [SocketAddr; 2],
         sign: &FindingSign<'_>,
     ) {
+        let sent = self.sent.get_mut(sign.frame, self.remembered).map(|sent| sent.what);
+        let is_challenge = matches!(sent, Some(ServerPacketKind::Response { to: None }));
         if sign.verdict == Ruled::Fail
             && let Some(server) = self.servers.get_mut(&asked)
         {
             server.responds_from(asked, from, sign.frame);
+            server.answers_elsewhere += u64::from(!is_challenge);
         }
     }
 
@@ -209,7 +213,12 @@ fn elsewhere(address: SocketAddr, server: &mut Server, may_be_others: bool) {
         server.fact_mut(Item::FromAsked).doubt(Vec::new(), why);
         return;
     }
-    let failure = |(.., frame): &(_, _, u64)| Failure::with(cause, *frame, &values);
+    let toward = server.only_failing(Item::FromAsked);
+    let toward = toward.map_or(String::new(), |client| format!(", all to {client}"));
+    let failure = |(.., frame): &(_, _, u64)| {
+        let why = Failure::with(cause, *frame, &values);
+        Failure { text: why.text.clone() + &toward, ..why }
+    };
     let failures = server.elsewhere.iter().map(failure).collect();
     server.fact_mut(Item::FromAsked).fails_by(failures);
 }
@@ -234,8 +243,7 @@ fn only_info(server: &mut Server) {
         kind.answered.good == 0 && is_proven
     };
     let silent = server.kinds.iter().find(is_silent);
-    let mut answered = server.kinds.iter().filter(is_answered).peekable();
-    let only_info = answered.peek().is_some() && answered.all(|kind| kind.describes);
+    let only_info = server.only_describes();
     let is_elsewhere = !server.elsewhere.is_empty();
     let failure = match silent.filter(|_| only_info && !is_elsewhere) {
         Some(kind) => fails(kind).map(|it| {

@@ -227,7 +227,19 @@ impl ServerState<'_> {
             0 => String::new(),
             astray => format!("; in {}, the challenge did not reach the client", grouped(astray)),
         };
-        astray + &self.owed_nothing(missing.saturating_sub(self.server.astray))
+        astray + &self.owed_nothing(missing.saturating_sub(self.server.astray)) + &self.optional()
+    }
+
+    /// How many requests of which kinds need no answer, because not every server knows them.
+    fn optional(&self) -> String {
+        let kinds = || self.server.kinds.iter().filter(|kind| kind.optional > 0);
+        match kinds().map(|kind| kind.optional).sum() {
+            0 => String::new(),
+            count => {
+                let names = Vec::from_iter(kinds().map(|kind| requests(kind.name)));
+                format!("; {} owed none: {}", are(count), names.join(", "))
+            }
+        }
     }
 
     /// How many of so many exchanges need no answer, because of the client.
@@ -276,11 +288,19 @@ impl ServerState<'_> {
                 let missing = server.exchanges.missing();
                 let odd = server.odd.iter().map(|odd| odd.times).sum::<u64>().min(missing);
                 let in_part = server.in_part.min(missing - odd);
-                let excused = self.excused(odd + in_part);
+                let is_elsewhere = server.fact(Item::FromAsked).run > 0 && answered > 0;
+                let elsewhere = if is_elsewhere { server.answers_elsewhere } else { 0 };
+                let elsewhere = elsewhere.min(missing - odd - in_part);
+                let other_ways = odd + in_part + elsewhere;
+                let excused = self.excused(other_ways);
                 match &silent[..] {
-                    [] if odd + in_part > 0 => {
-                        let all = grouped(answered + odd + in_part);
-                        let others = others([(odd, "with something else"), (in_part, "in part")]);
+                    [] if other_ways > 0 => {
+                        let all = grouped(answered + other_ways);
+                        let others = others([
+                            (odd, "with something else"),
+                            (in_part, "in part"),
+                            (elsewhere, "from elsewhere"),
+                        ]);
                         format!("{all} of {}, {others}{excused}", counted(asked, "request"))
                     }
                     [] if (1..asked).contains(&answered) => {
@@ -302,7 +322,7 @@ impl ServerState<'_> {
 }
 
 /// How many requests are answered in these ways, which are not the right one.
-fn others(ways: [(u64, &str); 2]) -> String {
+fn others(ways: [(u64, &str); 3]) -> String {
     let some = ways.iter().filter(|(count, _)| *count > 0);
     let some = some.map(|(count, how)| format!("{} of them {how}", grouped(*count)));
     Vec::from_iter(some).join(", ")

@@ -16,6 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{AddressRole, Cause, Item, Map, Set, Time, causes};
 
+use crate::diagnose::exchanges::kind_words::requests;
 use crate::diagnose::exchanges::pattern::{Pattern, PatternFailure};
 use crate::diagnose::facts::find_or_add::find_or_add;
 use crate::diagnose::facts::{Fact, Failure};
@@ -72,6 +73,8 @@ pub(super) struct Server {
     /// their number.
     pub(super) elsewhere: Vec<(SocketAddr, &'static Cause, u64)>,
     pub(super) responses_elsewhere: u64,
+    /// Those of them that are no challenges.
+    pub(super) answers_elsewhere: u64,
     pub(super) clients: Set<IpAddr>,
     /// A wrong request: its packet, and the fault.
     pub(super) wrong: Option<(u64, String)>,
@@ -130,6 +133,8 @@ pub(super) struct Server {
     pub(super) slowest: u64,
     /// The latest challenge that came after clients had stopped waiting: after how many nanoseconds, and its packet.
     pub(super) late_challenge: Option<(i64, u64)>,
+    /// The same of the latest packet from another port that may be its response.
+    pub(super) late_elsewhere: Option<(i64, u64)>,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,
     /// Conditions of its responses that fail, with the clients that get these, and the latest packet to each.
@@ -189,6 +194,8 @@ pub(super) struct Kind {
     pub(super) hops: UsualHops,
     /// The server had challenged a client that sent one.
     pub(super) was_challenged: bool,
+    /// Exchanges without an answer that need none: not every server knows the request.
+    pub(in crate::diagnose) optional: u64,
     readable: UntilMet,
     in_time: UntilMet,
 }
@@ -375,6 +382,19 @@ impl Server {
         let mut failing = self.failing(item);
         let one = failing.next().filter(|_| failing.next().is_none());
         one.filter(|_| self.clients.len() > 1)
+    }
+
+    /// The requests of the only kind whose responses fail a condition, if these are so many, and no response to that kind
+    /// meets it.
+    pub(in crate::diagnose) fn only_kind_failing(&self, item: Item, times: u64) -> Option<String> {
+        let fails = |kind: &&Kind| kind.never_met(item).is_some_and(|it| it.times_not() >= times);
+        self.kinds.iter().find(fails).map(|kind| requests(kind.name))
+    }
+
+    /// Whether of all kinds of requests it answers only one, with what describes it.
+    pub(in crate::diagnose) fn only_describes(&self) -> bool {
+        let mut answered = self.kinds.iter().filter(|kind| kind.answered.good > 0);
+        answered.next().is_some_and(|kind| kind.describes) && answered.next().is_none()
     }
 
     /// What it sends these clients is right: they ask in another protocol than its own.

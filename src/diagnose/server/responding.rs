@@ -129,14 +129,19 @@ impl Diagnosis {
     fn silence(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
         let (all, frame) = (server.pattern.all, server.pattern.frame());
         // All of them returned a challenge, as far as is known.
-        let are_returned = server.returned >= all.asked && server.fact(Item::Verified).run == 0;
+        let verified = server.fact(Item::Verified);
+        let are_returned = server.returned >= all.asked && verified.run == 0;
+        let are_two = |why: &&Failure| why.cause == &causes::answers::TWO_CHALLENGES;
+        let gives_two = verified.open.as_deref().filter(are_two).is_some();
         let answered = server.fact_mut(Item::Answered);
         if all.answered == 0 && all.asked >= NO_ACCIDENT && self.is_heard(address.ip(), read) {
             let text = format!("none of {} requests is answered", grouped(all.asked));
             if are_returned {
                 let cause = &causes::CHALLENGED_REQUEST_UNANSWERED;
                 answered.bad(cause, frame, &*text);
-                server.fact_mut(Item::Verified).bad(cause, frame, text);
+                if !gives_two {
+                    server.fact_mut(Item::Verified).bad(cause, frame, text);
+                }
             } else {
                 answered.bad(&causes::QUERIES_UNANSWERED, frame, text);
             }
@@ -275,9 +280,8 @@ fn in_common(server: &mut Server) {
     let found = found.or_else(|| is_fault.then(|| server.pattern.no_longer()));
     if let Some(mut found) = found.filter(|found| !responds_in_part(server, found)) {
         // Several kinds are never answered: whoever answers the other one knows no more.
-        let only_describes = server.kinds.iter().all(|it| it.answered.good == 0 || it.describes);
         if found.failure.cause == &causes::answers::ONLY_SOME_KINDS
-            && only_describes
+            && server.only_describes()
             && server.pattern.silent_kinds().count() > 1
         {
             let Failure { frame, ref values, .. } = found.failure;
@@ -374,10 +378,13 @@ fn challenged_again(server: &mut Server) {
         return;
     }
     let (times, frame) = server.doubly_challenged;
-    if times >= NO_ACCIDENT && server.fact(Item::Verified).run == 0 {
+    // Of two challenges, the one that a client returns may be the other program's.
+    if times >= NO_ACCIDENT && is_open {
         let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
         let why = Failure::with(&causes::answers::TWO_CHALLENGES, frame, &values);
-        server.fact_mut(Item::Verified).doubt(vec![frame], why);
+        let verified = server.fact_mut(Item::Verified);
+        verified.fails_by(Vec::new());
+        verified.doubt(vec![frame], why);
     }
 }
 
@@ -457,8 +464,9 @@ fn too_many(server: &mut Server, item: Item) {
         return;
     }
     let is_too_many = is_too_much(bad, all);
-    let client = server.only_failing(item);
-    let toward = client.map_or(String::new(), |client| format!(", all to {client}"));
+    let client = server.only_failing(item).map(|client| client.to_string());
+    let toward = client.or_else(|| server.only_kind_failing(item, bad));
+    let toward = toward.map_or(String::new(), |toward| format!(", all to {toward}"));
     let text = format!("{} of {} responses{toward}: {}", grouped(bad), grouped(all), latest.text);
     let failure = Failure { text, ..latest.clone() };
     let is_kept = failure.cause.unknown.contains(&item);

@@ -127,7 +127,7 @@ cause! {
     pub LIST_THROTTLED "list_throttled" {
         no: [GivesWholeList],
         says: "the master stops answering after {servers} servers of its list",
-        details: "{servers} servers in {pages} packets; then {times} requests for the next ones stay unanswered",
+        details: "{servers} servers in {pages}; then {times} for the next ones unanswered",
         advice: "It limits how many packets a client gets: wait between requests.",
     }
 }
