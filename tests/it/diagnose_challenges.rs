@@ -228,6 +228,23 @@ fn a_challenge_that_comes_late_is_named() {
     assert!(report.to_string().contains("5.5 s"), "{report}");
 }
 
+/// A client that waits for longer returns the challenge all the same: both steps are one request.
+#[test]
+fn an_exchange_goes_on_with_a_challenge_that_came_late() {
+    let answer = format!("s > c  {PLAYERS}");
+    let (_, report) = diagnosed(&rounds(
+        5,
+        &[
+            (0.0, "c > s  FFFFFFFF 55 FFFFFFFF"),
+            (3.6, "s > c  FFFFFFFF 41 le32:{n}"),
+            (3.7, "c > s  FFFFFFFF 55 le32:{n}"),
+            (7.3, &answer),
+        ],
+    ));
+    assert!(report["servers"][0].to_string().contains("1 client, 5 requests"), "{report:#}");
+    assert_eq!(item(&report, SERVER, "seen.in_time"), ["no", "answered_late"], "{report:#}");
+}
+
 /// What comes from a port that was not asked, or after the client has closed its own, does not reach the client.
 #[test]
 fn a_challenge_that_does_not_reach_the_client_is_not_its_fault() {

@@ -333,6 +333,10 @@ impl<Q: Question> Exchanges<Q> {
         after.answered();
         if !answer.complete {
             after.flags |= RequestFlags::GOES_ON;
+            // A client that still waits has as much time for the next step.
+            if asked.is_overdue(clock) {
+                after.mark.time = clock.now;
+            }
             self.lend(&mut after, clock);
         }
         if asked.due == ResponseDue::Answered {
