@@ -76,7 +76,7 @@ fn abuse_writes_the_packets_of_messages_too() {
 fn check_writes_selected_messages_of_several_files_into_one() {
     let out = file("check.pcapng");
     let path = out.to_str().unwrap();
-    let samples = ["samples/valve-master-faults.pcap", "samples/gamespy1-faults.pcap"];
+    let samples = ["samples/valve-master-faults.pcap", "samples/diagnose-registration-faults.pcap"];
     let args = ["check", "-q", "-Y", "severity == error", "-w", path, samples[0], samples[1]];
     let ran = gamewire(&args);
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
