@@ -141,8 +141,13 @@ fn a_recorder_that_lost_packets() {
 
 /// A server joins, and a client of another network receives the master's list with the server.
 fn listed(server: &str, client: &str) -> Vec<u8> {
+    listed_as(server, server, client, 20)
+}
+
+/// The same, with this address in the list, and so many milliseconds between two packets.
+fn listed_as(server: &str, address: &str, client: &str, step: u64) -> Vec<u8> {
     const MASTER: &str = "198.51.100.9:27010";
-    let endpoint: std::net::SocketAddrV4 = server.parse().unwrap();
+    let endpoint: std::net::SocketAddrV4 = address.parse().unwrap();
     let listed = [&endpoint.ip().octets()[..], &endpoint.port().to_be_bytes()].concat();
     let info = [b"0\n", INFO.as_bytes(), b"\n"].concat();
     let list = [b"\xFF\xFF\xFF\xFFf\n", &listed[..], &[0; 6]].concat();
@@ -157,7 +162,7 @@ fn listed(server: &str, client: &str) -> Vec<u8> {
     for (nth, (from, to, payload)) in (1..).zip(messages) {
         let datagram = Datagram::new(from, to, payload);
         let ip = Ip { id: nth, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
-        let time = Time(START.0 + u64::from(nth) * 20_000_000);
+        let time = Time(START.0 + u64::from(nth) * step * 1_000_000);
         capture.push(time, &ip.packet(protocol::UDP, &datagram.bytes()));
     }
     capture.pcap()
@@ -177,6 +182,34 @@ fn an_address_that_clients_cannot_reach() {
     let loopback = "127.0.0.1:27015";
     assert_eq!(address(loopback, outside), ["no", "listed_loopback", "as 127.0.0.1:27015"]);
     assert_eq!(address("203.0.113.2:27015", outside)[0], "yes");
+}
+
+/// What is listed in its place, with its port, is the server under its local address.
+#[test]
+fn a_local_address_in_the_place_of_the_server() {
+    let (server, client) = ("203.0.113.2:27015", "203.0.114.7:50000");
+    let of = |address: &str, name: &str| {
+        item(&diagnosed(&listed_as(server, address, client, 2_000), server, &[]), name)
+    };
+    let said = "as 192.168.1.10:27015, to 203.0.114.7";
+    let private = of("192.168.1.10:27015", "list.address");
+    assert_eq!(private, ["no", "listed_private_address", said]);
+    assert_eq!(of("127.0.0.1:27015", "list.address")[..2], ["no", "listed_loopback"]);
+    assert_eq!(of("127.0.0.1:27015", "list.listed")[0], "unknown");
+    for other in ["192.168.1.10:27016", "203.0.113.3:27015"] {
+        assert_eq!(of(other, "list.listed")[..2], ["no", "not_in_list"], "{other}");
+    }
+}
+
+#[test]
+fn a_list_right_behind_the_first_join_need_not_have_the_server() {
+    let server = "203.0.113.2:27015";
+    let of = |step: u64| {
+        let list = listed_as(server, "203.0.113.3:27015", "203.0.114.7:50000", step);
+        item(&diagnosed(&list, server, &[]), "list.listed").concat()
+    };
+    assert!(of(500).starts_with("unknownnot_in_capture"), "{}", of(500));
+    assert!(of(2_000).starts_with("nonot_in_list"), "{}", of(2_000));
 }
 
 /// A client repeatedly requests the rules, and a part of each response is missing.

@@ -197,7 +197,8 @@ impl Diagnosis {
         let seen = sighting.map(|(_, sighting)| sighting);
         let whole = list_whole((place.address, server), registration, &given, seen);
         let joined_at = registration.joins.map(|(first, ..)| first);
-        let could_hold = whole.filter(|whole| joined_at.is_none_or(|joined| whole.begun >= joined));
+        let timeout = self.ledger_settings.answer_timeout;
+        let could_hold = whole.filter(|it| joined_at.is_none_or(|at| it.could_hold(at, timeout)));
         let is_late = |(_, sighting): &(SocketAddr, &Sighting)| {
             could_hold.is_none_or(|whole| !Lists::is_later(whole, Some(sighting)))
         };
@@ -273,9 +274,20 @@ impl Diagnosis {
             let text = "it joins by IPv6, and the master lists only IPv4 addresses";
             registration.fact_mut(Item::Listed).open(&causes::NOT_IN_CAPTURE, whole.last, text);
         } else {
-            let why = Failure::with(&causes::NOT_IN_LIST, whole.last, &[]);
-            registration.fact_mut(Item::Listed).fails(why);
+            let listed = registration.fact_mut(Item::Listed);
+            let Some((hidden, sighting)) = self.hidden_in(whole, address) else {
+                return listed.fails(Failure::with(&causes::NOT_IN_LIST, whole.last, &[]));
+            };
+            let text = format!("only {hidden}, which has its port");
+            listed.open(&causes::NOT_IN_CAPTURE, sighting.frame, text);
+            listed_at(hidden, registration, sighting);
         }
+    }
+
+    /// With which address of its own network or host a list may have a server, if no other one is known to have that.
+    fn hidden_in(&self, list: &Listing, own: SocketAddr) -> Option<(SocketAddr, &Sighting)> {
+        let mut all = self.lists.hidden_in(list, own.port());
+        all.find(|(other, _)| !is_private(list.master) && !self.taken.contains(other))
     }
 }
 
@@ -493,6 +505,11 @@ fn listed(address: SocketAddr, registration: &mut Registration, sighting: &Sight
         }
     }
     registration.reported.get_or_insert_with(|| "it is in the list".to_owned());
+    listed_at(address, registration, sighting);
+}
+
+/// Whether the address with which it is listed can be reached.
+fn listed_at(address: SocketAddr, registration: &mut Registration, sighting: &Sighting) {
     let client = sighting.client.ip();
     let master = registration.master.map_or(client, |master| master.ip());
     let fact = registration.fact_mut(Item::Address);

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Map, RecentMap, Time};
+use dissectors::kit::{Map, RecentMap, Time, is_private};
 
 use crate::diagnose::facts::find_or_add::keep_latest;
 
@@ -22,7 +22,7 @@ const GAMES: usize = 1 << 8;
 /// Maximum number of filtered requests whose latest whole list is stored.
 const NARROWED: usize = 1 << 5;
 
-/// Maximum number of listed ports per host.
+/// Maximum number of listed ports per host, and of listed hosts of private networks per port.
 const PORTS: usize = 1 << 4;
 
 /// A master's host, and its protocol: registration and lists may use different ports.
@@ -42,6 +42,15 @@ pub(in crate::diagnose) struct Listing {
     narrowed: Option<Vec<Vec<u8>>>,
     /// For servers of this game; empty for any.
     game: Vec<u8>,
+}
+
+impl Listing {
+    /// Whether it could have a server that joined at this time. A list of all servers may have been put together before it
+    /// was asked for, while the master still waited for an answer of the server; who asks for some is told what is known.
+    pub(super) fn could_hold(&self, joined: Time, timeout: i64) -> bool {
+        let due = if self.narrowed.is_some() { joined } else { joined.after(timeout) };
+        self.begun >= due
+    }
 }
 
 /// A list in which a server was seen.
@@ -115,6 +124,8 @@ pub(in crate::diagnose) struct Lists {
     listed: Map<SocketAddr, ListedServer>,
     /// The listed ports of hosts.
     ports: Map<IpAddr, Vec<u16>>,
+    /// The listed addresses of private networks with each port.
+    hidden: Map<u16, Vec<SocketAddr>>,
     /// How many more listed servers can be stored.
     room: usize,
     /// There were more.
@@ -216,6 +227,11 @@ impl Lists {
 
     /// A host is listed with this port.
     fn has_port(&mut self, server: SocketAddr) {
+        let is_hidden = is_private(server.ip());
+        let hidden = is_hidden.then(|| self.hidden.entry(server.port()).or_default());
+        if let Some(hidden) = hidden.filter(|it| it.len() < PORTS) {
+            hidden.push(server);
+        }
         let ports = self.ports.entry(server.ip()).or_default();
         if ports.len() < PORTS {
             ports.push(server.port());
@@ -335,6 +351,18 @@ impl Lists {
         let ports = self.ports.get(&host).into_iter().flatten();
         let addresses = ports.map(move |port| SocketAddr::new(host, *port));
         addresses.filter_map(move |it| Some((it, *self.sighting(&it, Some(master))?)))
+    }
+
+    /// The addresses of private networks, and the loopback one, that a list has with this port.
+    pub(super) fn hidden_in(
+        &self,
+        list: &Listing,
+        port: u16,
+    ) -> impl Iterator<Item = (SocketAddr, &Sighting)> {
+        let (master, number) = (Some(list.master), list.number);
+        let hidden = self.hidden.get(&port).into_iter().flatten();
+        let seen = hidden.filter_map(move |it| Some((*it, self.sighting(it, master)?)));
+        seen.filter(move |(_, sighting)| sighting.number == number)
     }
 }
 
