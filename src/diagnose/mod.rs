@@ -132,8 +132,8 @@ pub struct Diagnosis {
     silences: CommonSilences,
     /// Hosts that ask servers, in boxes as servers are.
     clients: Map<IpAddr, Box<Client>>,
-    /// Masters that clients ask for lists, by host.
-    masters: Map<IpAddr, Master>,
+    /// Masters that clients ask for lists: by host, the service in each protocol.
+    masters: Map<IpAddr, Vec<Master>>,
     /// Clients that ask several hosts, as is known at the end.
     ask_several: Set<IpAddr>,
     /// Clients whose requests are wrong.
@@ -289,7 +289,7 @@ impl Diagnosis {
     pub fn of_probe(self, master: Option<(Id, SocketAddr)>) -> Diagnosis {
         let mut diagnosis = Diagnosis { of_probe: true, ..self };
         if let Some((id, address)) = master {
-            diagnosis.masters.insert(address.ip(), Master::probed(id, address));
+            diagnosis.masters.insert(address.ip(), vec![Master::probed(id, address)]);
         }
         diagnosis
     }

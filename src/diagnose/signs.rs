@@ -158,7 +158,7 @@ impl Diagnosis {
     fn list_is_cut(&mut self, id: Id, [one, other]: [SocketAddr; 2], sign: &FindingSign<'_>) {
         for (end, client) in [(one, other), (other, one)] {
             self.lists.cut(id, end, sign.frame, sign.words);
-            if let Some(master) = self.masters.get_mut(&end.ip()) {
+            if let Some(master) = self.service_of(id, end.ip()) {
                 master.cut(client.ip(), sign.frame, sign.words);
             }
         }
@@ -320,7 +320,11 @@ impl Diagnosis {
             None if self.masters.contains_key(&error.ends[1].ip())
                 && cause != &causes::ICMP_TOO_BIG =>
             {
-                if let Some(master) = self.masters.get_mut(&error.ends[1].ip()) {
+                let [client, address] = error.ends;
+                if let Some(client) = self.clients.get_mut(&client.ip()) {
+                    client.masters.is_refused(address, &text);
+                }
+                if let Some(master) = self.service_at(address) {
                     master.items.fact(Item::Reached).bad(cause, error.frame, text);
                 }
             }

@@ -78,11 +78,13 @@ impl DiagnosisReport<'_> {
                 out.push(b'\n');
             }
             in_a_line(party.outcome(), &headline_of(party), style, out);
-            if let Some((text, advice)) =
-                party.first_no().and_then(|it| Some((&it.text, it.advice()?)))
-            {
-                put(out, format_args!("        {}\n", hanging(&escaped(text), 8, terminal)));
-                put(out, format_args!("        {}\n", hanging(advice, 8, terminal)));
+            for (nth, (item, headline)) in party.faults().enumerate() {
+                let also = (nth > 0).then(|| format!("Also: {}", escaped(&headline)));
+                let text = (!item.text.is_empty()).then(|| escaped(&item.text).into_owned());
+                let lines = also.into_iter().chain(text).chain(item.advice().map(str::to_owned));
+                for line in lines {
+                    put(out, format_args!("        {}\n", hanging(&line, 8, terminal)));
+                }
             }
         }
         for broadcast in self.broadcasts_in_vain() {
@@ -139,9 +141,11 @@ impl DiagnosisReport<'_> {
             if at == 0 {
                 put(out, format_args!("\n| | client or master | |\n|---|---|---|\n"));
             }
-            let no = party.first_no();
-            let text = no
-                .map_or(String::new(), |it| format!("{}. {}", it.text, it.advice().unwrap_or("")));
+            let faults = party.faults().enumerate().map(|(nth, (item, headline))| {
+                let also = if nth > 0 { format!("Also: {headline}. ") } else { String::new() };
+                format!("{also}{}. {}", item.text, item.advice().unwrap_or(""))
+            });
+            let text = Vec::from_iter(faults).join(" ");
             let (headline, text) = (markdown::cell(&headline_of(party)), markdown::cell(&text));
             put(out, format_args!("| {} | {headline} | {text} |\n", party.outcome().name()));
         }

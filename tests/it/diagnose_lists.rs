@@ -1,6 +1,8 @@
 //! `gamewire diagnose`: the requests of clients for masters' lists, and what those have in common that stay unanswered.
 
-use crate::support::diagnosis::{self, diagnosed_at as diagnosed, item_with, validated};
+use crate::support::diagnosis::{
+    self, diagnosed_at as diagnosed, item_with, listed_by_text_master, validated,
+};
 use captures::exchange::Setting;
 use serde_json::Value;
 
@@ -168,21 +170,12 @@ fn a_master_that_challenges_each_heartbeat_and_lists_the_server_accepts_it() {
         let text = r"'\\heartbeat\\7778\\gamename\\ut\\'";
         format!("{at}.00 s:7778 > m:27900  {text}\n{}", validated("m", at))
     };
-    let list = |at: u32| {
-        format!(
-            "{at}.00 m:28900 > c tcp '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
-             {at}.02 c > m:28900 tcp '\\\\gamename\\\\ut\\\\location\\\\0\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n\
-             {at}.03 c > m:28900 tcp '\\\\list\\\\\\\\gamename\\\\ut\\\\final\\\\'\n\
-             {at}.05 m:28900 > c tcp '\\\\ip\\\\10.0.0.2:7778\\\\final\\\\' fin\n\
-             {at}.06 c > m:28900 tcp fin\n"
-        )
-    };
     let accepted = |listed: u32| {
         let mut script = String::new();
         for nth in 0..10 {
             script += &beat(nth);
             if nth == listed {
-                script += &list(nth * 60 + 30);
+                script += &listed_by_text_master("c", nth * 60 + 30);
             }
         }
         item_with(&diagnosed(&(script + "end 700"), 7778), "reg.accepted", "10.0.0.9")

@@ -1,6 +1,8 @@
 //! `gamewire diagnose`: masters that are silent, or have several ports.
 
-use crate::support::diagnosis::{diagnosed_at as diagnosed, item_with as item, validated};
+use crate::support::diagnosis::{
+    self, diagnosed_at as diagnosed, item_with as item, listed_by_text_master, rounds, validated,
+};
 use serde_json::Value;
 
 /// The ports of a master are one party: what it does not do at one of them does not count, whichever comes first.
@@ -124,4 +126,60 @@ fn a_list_is_no_challenge() {
     assert_eq!(item(&report, "reg.challenged", "10.0.0.9"), "no join_unanswered", "{report:#}");
     let text = said_of(&report, "reg.challenged");
     assert!(!text.contains("before, it was so"), "{text}");
+}
+
+/// A master is one party, and each of its services is judged.
+#[test]
+fn a_service_of_a_master_that_serves_nobody_is_named() {
+    let ask = "31FF '0.0.0.0:0' 00 00";
+    let list = "FFFFFFFF 66 0A 0A000102 6987 00000000 0000";
+    // Of the Valve master, no list comes.
+    let script = |nth: u32, at| {
+        let valve = format!("{at}.50 d:{} > m:27011  {ask}\n", 50_000 + nth);
+        listed_by_text_master(&format!("c:{}", 51_000 + nth), at) + &valve
+    };
+    let report = diagnosed(&rounds(5, script), 27010);
+    let masters = report["masters"].as_array().unwrap();
+    assert_eq!(masters.len(), 1, "{report:#}");
+    assert_eq!(masters[0]["master"], "10.0.0.9:27011");
+    assert_eq!(diagnosis::item(&report, "masters", "master.lists"), "no list_unanswered");
+    let clients = report["clients"].as_array().unwrap();
+    assert!(clients.iter().all(|it| it["verdict"] != "fault"), "{clients:#?}");
+    // The text master accepts connections, and says nothing.
+    let script = |nth: u32, at| {
+        format!(
+            "{at}.00 d:{port} > m:28900 tcp ''\n{at}.10 c:{port} > m:27011  {ask}\n\
+             {at}.15 m:27011 > c:{port}  {list}\n{end}.00 d:{port} > m:28900 tcp fin\n\
+             {end}.10 m:28900 > d:{port} tcp fin\n",
+            end = at + 10,
+            port = 51_000 + nth
+        )
+    };
+    let report = diagnosed(&rounds(5, script), 27010);
+    assert_eq!(report["masters"][0]["master"], "10.0.0.9:28900", "{report:#}");
+    assert_eq!(diagnosis::item(&report, "masters", "master.greets"), "no never_speaks");
+}
+
+/// Who cannot connect to a master that serves others is at fault, or banned, as one that gets no answer.
+#[test]
+fn a_client_that_alone_cannot_connect_is_named() {
+    let of = |refused: &str, is_served: bool| {
+        let script = |nth: u32, at| {
+            let served = listed_by_text_master(&format!("c:{}", 51_000 + nth), at);
+            let served = if is_served { served } else { String::new() };
+            let refused = refused.replace("AT", &at.to_string()).replace("NTH", &nth.to_string());
+            format!("{served}{refused}")
+        };
+        let report = diagnosed(&rounds(4, script), 27010);
+        let clients = report["clients"].as_array().unwrap();
+        let client = clients.iter().find(|it| it["client"] == "10.0.1.1").unwrap();
+        let items = client["items"].as_array().unwrap();
+        let item = items.iter().find(|it| it["item"] == "ask.answered").unwrap();
+        format!("{} {}", item["verdict"].as_str().unwrap(), item["text"])
+    };
+    let refused = "AT.50 m:28900 > d:4000NTH tcp refused\n";
+    let said = of(refused, true);
+    assert!(said.starts_with("no ") && said.contains("0 of 4 requests"), "{said}");
+    assert!(said.contains("10.0.0.9:28900 refuses the connection"), "{said}");
+    assert!(of(refused, false).starts_with("unknown "));
 }

@@ -68,3 +68,14 @@ pub(crate) fn validated(master: &str, at: u32) -> String {
          {at}.03 s:7778 > {master}:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n"
     )
 }
+
+/// The list of a text master, which a client gets in this second.
+pub(crate) fn listed_by_text_master(client: &str, at: u32) -> String {
+    format!(
+        "{at}.00 m:28900 > {client} tcp '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
+         {at}.02 {client} > m:28900 tcp '\\\\gamename\\\\ut\\\\location\\\\0\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n\
+         {at}.03 {client} > m:28900 tcp '\\\\list\\\\\\\\gamename\\\\ut\\\\final\\\\'\n\
+         {at}.05 m:28900 > {client} tcp '\\\\ip\\\\10.0.0.2:7778\\\\final\\\\' fin\n\
+         {at}.06 {client} > m:28900 tcp fin\n"
+    )
+}

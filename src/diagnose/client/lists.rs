@@ -22,12 +22,19 @@ struct AskedMaster {
     /// Its exchanges: requests for lists and for their next pages.
     counts: ExchangeCounts,
     /// When the first and the latest request were sent.
-    sent: [Time; 2],
+    sent: Option<[Time; 2]>,
     /// When the latest request was sent, while it waits.
     waits: Option<Time>,
+    /// Who says that a request or a connection did not arrive, and why.
+    refused: Option<String>,
 }
 
 impl AskedMaster {
+    fn is_sent(&mut self, time: Time) {
+        let [first, last] = self.sent.unwrap_or([time; 2]);
+        self.sent = Some([first.min(time), last.max(time)]);
+    }
+
     /// The latest request counts neither as answered nor as unanswered.
     fn leave_out(&mut self) {
         self.counts.asked = self.counts.asked.saturating_sub(1);
@@ -42,13 +49,30 @@ impl AskedMasters {
         time: Time,
         effect: ExchangeEffect,
     ) {
-        let counts = ExchangeCounts::default();
-        let new = || AskedMaster { address, counts, sent: [time; 2], waits: None };
-        let found = find_or_add(&mut self.0, MASTERS, |it| it.address == address, new);
-        let Some(asked) = found else { return };
+        let Some(asked) = self.at(address) else { return };
         asked.counts.message(effect);
-        asked.sent[1] = time;
+        asked.is_sent(time);
         asked.waits = Some(time);
+    }
+
+    /// It cannot connect to a master, which it would have asked for a list.
+    pub(in crate::diagnose) fn connects_in_vain(&mut self, address: SocketAddr, time: Time) {
+        let Some(asked) = self.at(address) else { return };
+        asked.counts.add_one(false);
+        asked.is_sent(time);
+    }
+
+    /// Something on the way says why its requests or connections do not reach a master.
+    pub(in crate::diagnose) fn is_refused(&mut self, address: SocketAddr, words: &str) {
+        if let Some(asked) = self.at(address) {
+            asked.refused = Some(words.to_owned());
+        }
+    }
+
+    fn at(&mut self, address: SocketAddr) -> Option<&mut AskedMaster> {
+        let counts = ExchangeCounts::default();
+        let new = || AskedMaster { address, counts, sent: None, waits: None, refused: None };
+        find_or_add(&mut self.0, MASTERS, |it| it.address == address, new)
     }
 
     /// A master sends it a list or a page, or something else (`is_list`: false), for which nobody is at fault.
@@ -89,16 +113,17 @@ impl AskedMasters {
         self.0.iter().any(|asked| asked.counts.answered > 0)
     }
 
-    /// The number of its requests to one of the masters that answers others, and never this client. `serves`: whether a master
-    /// answers anybody between these times.
+    /// The number of its requests to one of the masters that answers others, and never this client, and who says why.
+    /// `serves`: whether a master answers anybody between these times.
     pub(in crate::diagnose) fn only_others(
         &self,
         serves: impl Fn(SocketAddr, [Time; 2]) -> bool,
-    ) -> Option<u64> {
+    ) -> Option<(u64, Option<&str>)> {
         let is_ignored = |it: &&AskedMaster| {
             let is_silent = it.counts.asked >= NO_ACCIDENT && it.counts.answered == 0;
-            is_silent && serves(it.address, it.sent)
+            is_silent && it.sent.is_some_and(|sent| serves(it.address, sent))
         };
-        self.0.iter().find(is_ignored).map(|it| it.counts.asked)
+        let ignores = self.0.iter().find(is_ignored)?;
+        Some((ignores.counts.asked, ignores.refused.as_deref()))
     }
 }

@@ -211,8 +211,9 @@ impl Client {
             self.items.fact(Item::WellFormed).fails_by(vec![why]);
         }
         let is_excused = is_lossy || self.items.fact(Item::WellFormed).run > 0;
-        if let Some(asked) = self.masters.only_others(serves).filter(|_| !is_excused) {
-            let why = client_unanswered(own, None, ExchangeCounts { asked, answered: 0 }, 0);
+        if let Some((asked, said)) = self.masters.only_others(serves).filter(|_| !is_excused) {
+            let mut why = client_unanswered(own, None, ExchangeCounts { asked, answered: 0 }, 0);
+            why.text.extend(said.map(|said| format!("; {said}")));
             self.items.fact(Item::GetsAnswers).fails(why);
         }
     }

@@ -1,10 +1,10 @@
 //! Clients and masters as parties of their own, and what exchanges with a server show together.
 
+mod masters;
 mod other_traffic;
 mod queries;
 mod undelivered_responses;
 
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
@@ -17,7 +17,6 @@ use crate::diagnose::exchanges::latest_queries::LatestQuery;
 use crate::diagnose::exchanges::{Exchange, Request, asks_for_data, exchange_key};
 use crate::diagnose::facts::find_or_add::find_or_add;
 use crate::diagnose::facts::{Failure, NO_ACCIDENT};
-use crate::diagnose::master::{Master, Surroundings};
 use crate::diagnose::server::{self, ChallengeLoops, Server};
 use crate::diagnose::verdicts::{DiagnosedParty, ItemVerdict, Verdict};
 use crate::session::{MessageEvent, Totals, Value};
@@ -76,7 +75,7 @@ impl Diagnosis {
             }
             (Purpose::List, _) if self.comes_from_elsewhere(event) => {}
             (Purpose::List | Purpose::Other, _) => {
-                let master = self.masters.get_mut(&from.ip());
+                let master = self.service_of(id, from.ip());
                 master.into_iter().for_each(|master| master.says(event));
             }
             _ => {}
@@ -199,31 +198,6 @@ impl Diagnosis {
         known
     }
 
-    pub(super) fn master(&mut self, id: Id, address: SocketAddr) -> Option<&mut Master> {
-        let host = address.ip();
-        if self.masters.len() >= self.most_parties && !self.masters.contains_key(&host) {
-            self.parties_are_cut = true;
-            return None;
-        }
-        Some(self.masters.entry(host).or_insert_with(|| Master::new(id, address)))
-    }
-
-    /// A list may come from another address than the client has asked for it. Returns whether it does.
-    fn comes_from_elsewhere(&mut self, event: &MessageEvent<'_>) -> bool {
-        let [from, end] = event.ends();
-        let is_asked = self.masters.get(&from.ip()).is_some_and(|master| master.knows(end));
-        if is_asked || event.reply().is_some() || event.payload().transport == Transport::Tcp {
-            return false;
-        }
-        let Some(client) = self.clients.get_mut(&end.ip()) else { return false };
-        let is_awaited =
-            |of: &SocketAddr| self.masters.get(&of.ip()).is_some_and(|it| it.is_awaited_by(end));
-        let Some(asked) = client.masters.addresses().find(is_awaited) else { return false };
-        client.masters.gets(asked, false, event.exchange());
-        self.masters.get_mut(&asked.ip()).into_iter().for_each(|asked| asked.is_answered_by(event));
-        true
-    }
-
     /// Counts the exchanges that have ended.
     fn exchanges_ended(&mut self) {
         for exchange in self.log.take() {
@@ -285,7 +259,8 @@ impl Diagnosis {
         clients.retain(|host, _| !masters.contains(host) && !self.masters.contains_key(host));
         let filtered = self.filtered(&clients);
         let serves = |master: SocketAddr, span: [Time; 2]| {
-            self.masters.get(&master.ip()).is_some_and(|it| it.serves(master.port(), span))
+            let services = self.masters.get(&master.ip()).into_iter().flatten();
+            services.into_iter().any(|it| it.serves(master.port(), span))
         };
         clients.iter_mut().for_each(|(host, client)| {
             let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
@@ -333,67 +308,6 @@ impl Diagnosis {
         found.sort_by_cached_key(DiagnosedParty::outcome);
         masters.sort_by_cached_key(DiagnosedParty::outcome);
         (found, masters)
-    }
-
-    fn diagnosed_masters(&mut self, read: &Totals, is_lossy: bool) -> Vec<DiagnosedParty> {
-        self.receivers.extend(read.pairs.receivers());
-        self.refusing_masters();
-        let mut masters: Vec<_> = std::mem::take(&mut self.masters).into_iter().collect();
-        masters.sort_by_key(|(host, _)| *host);
-        let end = read.end();
-        let mut found = Vec::new();
-        for (host, mut master) in masters {
-            // What it does not send to its clients comes from others.
-            let others = master.clients().any(|client| self.receivers.contains(&client));
-            master.conclude(&Surroundings {
-                end,
-                timeout: self.ledger_settings.answer_timeout,
-                complete: self.complete,
-                has_dates: read.passes_midnight(),
-                // A probe on the same host is no sign of the master.
-                is_heard: self.is_heard(host, read) && !(self.of_probe && master.is_asked_by_udp()),
-                others_are_heard: others,
-                is_lossy,
-            });
-            found.push(DiagnosedParty {
-                address: master.address.to_string(),
-                role: Role::Master,
-                protocol: Some(master.protocol),
-                library: None,
-                items: master.verdicts(),
-            });
-        }
-        found
-    }
-
-    /// Masters of servers in the capture that refuse the connections of clients.
-    fn refusing_masters(&mut self) {
-        let masters = |server: &Server| {
-            let id = server.registers?;
-            Some(Vec::from_iter(server.masters().map(move |master| (master.ip(), id))))
-        };
-        let known = self.servers.values().filter_map(|server| masters(server)).flatten();
-        let known = BTreeSet::from_iter(known);
-        let servers = self.servers.iter();
-        let registering: Set<_> = servers
-            .flat_map(|(own, server)| server.masters().map(move |master| (own.ip(), master)))
-            .collect();
-        for (host, id) in known {
-            for port in id.info().ports {
-                let address = SocketAddr::new(host, *port);
-                let Some((client, why)) = self.refused.get_mut(&address, self.remembered) else {
-                    continue;
-                };
-                // A server that connects to register is refused by itself.
-                if registering.contains(&(*client, address)) {
-                    continue;
-                }
-                let why = why.clone();
-                if let Some(master) = self.master(id, address) {
-                    master.is_closed(address, &why);
-                }
-            }
-        }
     }
 
     /// The servers whose challenges come to several clients, none of which returns one.

@@ -46,8 +46,12 @@ impl Diagnosis {
         [client, to]: [SocketAddr; 2],
         why: Failure,
     ) {
-        if let Some(master) = self.masters.get_mut(&to.ip()) {
+        for master in self.masters.get_mut(&to.ip()).into_iter().flatten() {
             master.is_closed(to, &why);
+        }
+        if greeting(to.port()).is_some() {
+            let client = self.client(client.ip());
+            client.into_iter().for_each(|client| client.masters.is_refused(to, &why.text));
         }
         self.refused.insert(to, (client.ip(), why), self.remembered);
     }
@@ -69,26 +73,35 @@ impl Diagnosis {
         ends: &[(SocketAddr, SocketAddr, PairTraffic)],
         end_of_capture: Time,
     ) {
-        let greets = |port: u16| {
-            let is_there = |id: &&Id| id.info().masters.and_then(|it| it.greets_at) == Some(port);
-            Id::ALL.iter().find(is_there).copied()
-        };
         for (end, client, traffic) in ends {
             if traffic.transport != Transport::Tcp {
                 continue;
             }
-            let Some(id) = greets(end.port()) else { continue };
-            if traffic.refused.is_some() || is_refusal(traffic) {
-                self.refuses_connections(id, *end);
-                continue;
-            }
+            let Some(id) = greeting(end.port()) else { continue };
+            let is_refused = traffic.refused.is_some() || is_refusal(traffic);
             let timeout = self.ledger_settings.answer_timeout;
-            let Some(silence) = silence(traffic, timeout, end_of_capture) else { continue };
-            if let Some(master) = self.master(id, *end) {
+            let silence = silence(traffic, timeout, end_of_capture);
+            if is_refused || silence.is_some() {
+                let client = self.client(client.ip());
+                client
+                    .into_iter()
+                    .for_each(|it| it.masters.connects_in_vain(*end, traffic.span[0]));
+            }
+            if is_refused {
+                self.refuses_connections(id, *end);
+            } else if let Some(silence) = silence
+                && let Some(master) = self.master(id, *end)
+            {
                 master.is_silent(*client, silence, traffic.frame);
             }
         }
     }
+}
+
+/// The protocol whose masters speak first in connections to this port.
+fn greeting(port: u16) -> Option<Id> {
+    let is_there = |id: &&Id| id.info().masters.and_then(|it| it.greets_at) == Some(port);
+    Id::ALL.iter().find(is_there).copied()
 }
 
 /// Whether the first of two ends refuses the connection of the other one.

@@ -120,6 +120,15 @@ impl DiagnosedParty {
         first_no(&self.items)
     }
 
+    /// All conditions that are not met, each with its first line, which names another service of a master.
+    pub fn faults(&self) -> impl Iterator<Item = (&ItemVerdict, String)> {
+        let faults = self.items.iter().filter(|it| it.verdict == Verdict::No);
+        faults.map(|it| {
+            let of = it.master.map_or(String::new(), |service| format!("{service}: "));
+            (it, of + &it.headline())
+        })
+    }
+
     /// The result.
     pub fn outcome(&self) -> Outcome {
         const DECIDE: [Item; 3] = [Item::GetsAnswers, Item::GivesList, Item::GivesWholeList];
