@@ -215,3 +215,41 @@ fn one_page_that_does_not_come_is_no_throttling() {
     assert_eq!(of(&lists(6, |client| u32::from(client > 2) * 3)), throttled);
     assert_eq!(of(&lists(6, |client| u32::from(client > 2))), throttled);
 }
+
+#[test]
+fn a_response_whose_text_was_not_recorded_may_accept_what_was_refused_before() {
+    let of = |options: &str| {
+        let refused = registrations(2).replacen("200 OK", "500 Error", 1);
+        let script = refused.replace("60.05 m > s:40001 ", &format!("60.05 m > s:40001 {options}"));
+        item(&without(&script, &Setting::tcp(80), |_| false).1, "servers", "reg.accepted")
+    };
+    assert_eq!(of(""), "yes");
+    assert_eq!(of("snap=80 "), "unknown capture_drops");
+    let refused = registrations(2).replace("200 OK", "500 Error");
+    let (_, report) = without(&refused, &Setting::tcp(80), |_| false);
+    assert_eq!(item(&report, "servers", "reg.accepted"), "no registration_refused");
+}
+
+/// An info string need not be recorded whole for that.
+#[test]
+fn a_challenge_that_was_recorded_shows_that_earlier_wrong_ones_are_mended() {
+    let of = |snap: u32| {
+        let script: String = (0..8)
+            .map(|nth| {
+                let (at, given) = (nth * 300, 70_000 + nth as i32);
+                let echo = if nth < 3 { given.swap_bytes() } else { given };
+                let info = format!(
+                    r"\\protocol\\47\\challenge\\{echo}\\players\\3\\max\\16\\bots\\0\\gamedir\\cstrike"
+                );
+                format!(
+                    "{at}.00 s:27015 > m  71\n{at}.02 m > s:27015  FFFFFFFF 730A le32:{given}\n\
+                     {at}.04 s:27015 > m snap={snap} 30 0A '{info}' 0A\n"
+                )
+            })
+            .collect();
+        let (_, report) = without(&format!("{script}end 2200"), &VALVE, |_| false);
+        item(&report, "servers", "reg.echo")
+    };
+    assert_eq!(of(100), "yes");
+    assert_eq!(of(60), "unknown capture_drops");
+}

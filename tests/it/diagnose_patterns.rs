@@ -442,3 +442,47 @@ fn the_kind_whose_responses_are_late_is_named() {
     let items = report["servers"][0]["items"].to_string();
     assert!(items.contains("8 of 16 responses, all to player requests: after 5.0 s"), "{items}");
 }
+
+/// What the first reason does not explain is said beside it.
+#[test]
+fn what_is_unanswered_beside_a_kind_that_never_is_answered_is_told() {
+    let players = "FFFFFFFF 55 le32:7";
+    let of = |is_answered: &dyn Fn(u32) -> bool| {
+        let script = rounds(30, |nth, at| {
+            let answer = format!("{at}.02 s > c  {ANSWER}\n");
+            let answer = if is_answered(nth) { answer } else { String::new() };
+            let challenge = format!(
+                "{at}.10 c > s  FFFFFFFF 55 FFFFFFFF\n{at}.12 s > c  FFFFFFFF 41 le32:7\n\
+                 {at}.14 c > s  {players}\n"
+            );
+            format!("{at}.00 c > s  {INFO}\n{answer}{challenge}")
+        });
+        let report = diagnosed_at(&script, 27015);
+        let items = report["servers"][0]["items"].as_array().unwrap();
+        items.iter().find(|it| it["item"] == "seen.answered").unwrap()["text"].to_string()
+    };
+    let span = of(&|nth| !(10..16).contains(&nth));
+    assert!(span.contains("; of 30 others, 6 stay unanswered, from "), "{span}");
+    let apart = of(&|nth| nth % 5 > 0);
+    assert!(apart.contains("; of 30 others, 6 stay unanswered\""), "{apart}");
+    let one = of(&|nth| nth != 7);
+    assert!(!one.contains("others, "), "{one}");
+}
+
+/// ICMP errors about some of the unanswered requests are facts, too.
+#[test]
+fn an_icmp_error_about_one_of_two_silent_clients_is_named() {
+    let script = rounds(12, |_, at| {
+        format!(
+            "{at}.00 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n{at}.10 d > s  {INFO}\n\
+             {at}.20 e > s  {INFO}\n{at}.25 n > e  icmp=3.13\n"
+        )
+    });
+    let report = diagnosed_at(&script, 27015);
+    let said = "to 12 requests, 10.0.1.9 says: administratively prohibited";
+    assert!(items(&report).contains(said), "{report:#}");
+    let clients = report["clients"].as_array().unwrap();
+    let of = |address: &str| clients.iter().find(|it| it["client"] == address).unwrap().to_string();
+    assert!(of("10.0.2.1").contains("10.0.1.9 says"), "{report:#}");
+    assert!(!of("10.0.1.1").contains("10.0.1.9 says"), "{report:#}");
+}

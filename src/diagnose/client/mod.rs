@@ -492,7 +492,7 @@ impl Client {
             gets_answers.open_by(Failure { text, ..why });
         } else if is_silent || is_singled_out() {
             let mut why = client_unanswered(own, Some(server), share, 0);
-            why.text.extend(pattern.refusal().map(|said| format!("; {said}")));
+            why.text.extend(pattern.refusal_of(own).map(|said| format!("; {said}")));
             gets_answers.fails_by(vec![why]);
         } else if let Some((span, missing)) = pattern.is_left_out(own) {
             let mut why = client_unanswered(own, Some(server), share, 0);

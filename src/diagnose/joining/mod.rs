@@ -246,8 +246,9 @@ impl Diagnosis {
             proof.is_none_or(|proof| passes.iter().any(|it| it.rule.code == proof.code));
         if payload.lost {
             let why = Failure::new(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
+            let is_recorded = described::first(event, &["challenge", "info.challenge"]).is_some();
             for item in items {
-                match *item == Item::Echo && event.field("challenge").is_some() {
+                match *item == Item::Echo && is_recorded {
                     true => shown.items.insert(Item::Echo),
                     false => server.doubts(Some(master), *item, &why),
                 }
@@ -288,7 +289,10 @@ impl Diagnosis {
             let cause = &causes::REGISTRATION_REFUSED;
             server.fact_mut(Item::Accepted).bad(cause, payload.frame, text);
         } else if payload.lost && !described::refuses(event) {
-            server.fact_mut(Item::Accepted).open(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
+            // It may accept the server that it refused before.
+            let accepted = server.fact_mut(Item::Accepted);
+            accepted.fails_by(Vec::new());
+            accepted.open(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
         } else if masters.refusal.is_some() && text.is_none() {
             let values: [(_, &dyn Display); 1] = [("text", &"nothing that can be read")];
             let why = Failure::with(&causes::REGISTRATION_UNCLEAR, payload.frame, &values);

@@ -248,7 +248,8 @@ fn only_info(server: &mut Server) {
     let failure = match silent.filter(|_| only_info && !is_elsewhere) {
         Some(kind) => fails(kind).map(|it| {
             let values: [(_, &dyn Display); 1] = [("kind", &requests(kind.name))];
-            let only_info = Failure::with(&causes::ONLY_INFO_ANSWERED, it.frame, &values);
+            let mut only_info = Failure::with(&causes::ONLY_INFO_ANSWERED, it.frame, &values);
+            only_info.text.extend(server.pattern.beside_silent_kinds());
             let is_silence = it.cause == &causes::QUERIES_UNANSWERED
                 || is_accepted && it.cause == &causes::CHALLENGED_REQUEST_UNANSWERED;
             Failure { cause: if is_silence { only_info.cause } else { it.cause }, ..only_info }

@@ -288,6 +288,7 @@ fn in_common(server: &mut Server) {
             let kinds = values.iter().find(|(name, _)| *name == "kind");
             let kinds = kinds.map_or("", |(_, kinds)| kinds);
             found.failure = Failure::with(&causes::ONLY_INFO_ANSWERED, frame, &[("kind", &kinds)]);
+            found.failure.text.extend(server.pattern.beside_silent_kinds());
         }
         if found.failure.cause == &causes::answers::SOMETIMES_UNANSWERED {
             found.failure.counts(server.exchanges);

@@ -2,6 +2,7 @@
 
 mod ages;
 mod apart;
+mod beside;
 mod common_silence;
 mod divided;
 mod lengths;
@@ -103,6 +104,8 @@ struct OfClient {
     kinds: Vec<ExchangeCounts>,
     /// The age of the oldest challenge of an unanswered one, in nanoseconds.
     oldest: i64,
+    /// What the first ICMP error about one says.
+    refused: Option<Box<str>>,
 }
 
 /// The exchanges with one server.
@@ -172,6 +175,9 @@ impl Pattern {
             item_at(&mut client.kinds, kind.unwrap_or(KINDS - 1)).add_one(is_answered);
             if !is_answered {
                 client.oldest = client.oldest.max(age);
+                let said = exchange.refusal.as_deref().filter(|_| client.refused.is_none());
+                client.refused =
+                    said.map(|said| said.text.clone().into()).or(client.refused.take());
             }
         }
         let appendix = exchange.request.appendix();
@@ -333,7 +339,8 @@ impl Pattern {
             Some(never) if is_all(&never) => Some(never),
             never => [never, self.apart()].into_iter().flatten().min_by_key(|it| it.errors),
         };
-        let found = found.map_or_else(|| self.sometimes(NONE, None), |found| found.failure);
+        let mut found = found.map_or_else(|| self.sometimes(NONE, None), |found| found.failure);
+        found.failure.text.extend(self.refused_in_part());
         // It starts within the capture.
         let has_started = found.failure.cause == &causes::answers::SILENT_PERIOD
             && self.periods.is_mended()
@@ -353,11 +360,6 @@ impl Pattern {
     fn refusals(&self) -> Option<&Refusals> {
         let missing = self.all.missing();
         self.refusals.as_ref().filter(|it| is_nearly_all(it.count, missing))
-    }
-
-    /// What these say.
-    pub(in crate::diagnose) fn refusal(&self) -> Option<&str> {
-        Some(&self.refusals()?.first.text)
     }
 
     /// ICMP errors answer what is unanswered. A port that is closed is closed to all; where others are answered at the same
@@ -418,7 +420,8 @@ impl Pattern {
         let values: [(_, &dyn Display); 2] = [("asked", &grouped(asked)), ("kind", &kinds)];
         let (first, _) = silent.first()?;
         let cause = &causes::answers::ONLY_SOME_KINDS;
-        let failure = Failure::with(cause, self.frame(), &values);
+        let mut failure = Failure::with(cause, self.frame(), &values);
+        failure.text.extend(self.beside_silent_kinds());
         let failure = PatternFailure::new(failure, Some(("kind", (*first).to_owned())));
         Some(Candidate { failure, errors: self.all.missing() - asked })
     }

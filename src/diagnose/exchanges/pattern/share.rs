@@ -67,6 +67,11 @@ impl Share {
         (last.since(first) >= SHORTEST && divided.is_sharp()).then_some((span, divided))
     }
 
+    /// When the first and the last unanswered one began.
+    pub(super) fn missing(&self) -> Option<[Time; 2]> {
+        self.timeline.silent
+    }
+
     fn latest_answered(&self) -> Option<Time> {
         self.answered.map(|[_, latest]| latest)
     }

@@ -19,7 +19,7 @@ pub(super) struct Timeline {
     answered: u128,
     missing: u128,
     /// When the first and the last unanswered one began.
-    silent: Option<[Time; 2]>,
+    pub(super) silent: Option<[Time; 2]>,
 }
 
 impl Default for Timeline {
