@@ -196,8 +196,11 @@ pub(super) fn attack_on(attack: &Attack) -> String {
     }
 }
 
-/// Bits a second, in and out.
+/// Bits of payload a second, in and out.
 fn bits(attack: &Attack) -> String {
+    if attack.bytes == 0 {
+        return "no payload".to_owned();
+    }
     let written = |bits: f64| match bits {
         bits if bits >= 1e6 => format!("{:.1} Mbit/s", bits / 1e6),
         bits => format!("{:.1} kbit/s", bits / 1e3),

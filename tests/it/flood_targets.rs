@@ -45,6 +45,13 @@ impl Recording {
         }
     }
 
+    /// What `diagnose` and `abuse` say to people.
+    fn said(self) -> String {
+        let (_project, file) = Project::of_capture(self.0.pcap());
+        let said = ["diagnose", "abuse"].map(|command| gamewire([command, "--no-config", &file]).out);
+        said.concat()
+    }
+
     /// The attacks, as `abuse` says, and what the other commands say.
     fn attacks(self) -> (Vec<Value>, String) {
         let (_project, file) = Project::of_capture(self.0.pcap());
@@ -71,6 +78,44 @@ fn is_flood(found: &(Vec<Value>, String), seat: &str, target: &str) {
     let seats = [&attack["seat"], &attack["targets"]];
     assert_eq!(seats, [&json!(seat), &json!([target])], "{attack:#}");
     assert!(checked.starts_with("UNDER ATTACK") && checked.contains(target), "{checked}");
+}
+
+/// A flood has no fewer packets than sources, though players ask meanwhile; and packets without payload have no bits.
+#[test]
+fn the_numbers_of_a_flood_of_empty_packets_agree() {
+    let mut recording = Recording::new();
+    recording.answers();
+    for nth in 0..12_000_u32 {
+        recording.say(333, &anyone(nth), SERVER, b"");
+        if nth % 3_000 == 1_500 {
+            let player = format!("198.51.100.{}:50000", nth / 3_000 + 20);
+            recording.say(1, &player, SERVER, INFO);
+            recording.say(1, SERVER, &player, b"\xFF\xFF\xFF\xFFA\x07\0\0\0");
+            recording.say(1, &player, SERVER, &[INFO, b"\x07\0\0\0"].concat());
+            recording.say(1, SERVER, &player, ANSWER);
+        }
+    }
+    let said = recording.said();
+    assert!(said.contains("12,000 packets from 12,000 sources"), "{said}");
+    assert!(said.contains("mean 3,003/s; no payload"), "{said}");
+}
+
+/// The numbers of a flood of several servers are not those of each.
+#[test]
+fn a_flood_of_two_ports_is_one_with_its_sum() {
+    let mut recording = Recording::new();
+    let other = "203.0.113.7:27025";
+    for server in [SERVER, other] {
+        recording.say(0, CLIENT, server, INFO);
+        recording.say(10, server, CLIENT, ANSWER);
+    }
+    for nth in 0..20_000_u32 {
+        let server = if nth % 2 == 0 { SERVER } else { other };
+        recording.say(333, &anyone(nth), server, INFO);
+    }
+    let said = recording.said();
+    let times = said.matches("20,002 packets from 20,002 sources, to 2 targets together").count();
+    assert_eq!(times, 2, "{said}");
 }
 
 #[test]

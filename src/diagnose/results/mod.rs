@@ -122,7 +122,10 @@ impl Diagnosis {
                 ("packets", &grouped(packets)),
                 ("sources", &counted(sources, "source")),
             ];
-            let why = Failure::with(cause, 0, &values);
+            let mut why = Failure::with(cause, 0, &values);
+            if attack.targets.len() > 1 {
+                why.text += &format!(", to {} targets together", attack.targets.len());
+            }
             for target in &attack.targets {
                 let is_known = self.servers.contains_key(target);
                 let own = if is_known { Some(target) } else { owners.get(target) };
@@ -277,7 +280,9 @@ fn best_master<'i>(
 /// The packets and the sources of an attack, without those of known clients, unless these are all.
 fn of_attackers(attack: &Attack) -> [u64; 2] {
     let of_clients = attack.legitimate.map_or(0, |it| it.during);
-    let others = [attack.packets.saturating_sub(of_clients), attack.sources.strangers];
+    // Each of them sent one at least: their number may be an estimate, and what known clients send of another kind.
+    let strangers = attack.sources.strangers.min(attack.packets);
+    let others = [attack.packets.saturating_sub(of_clients).max(strangers), strangers];
     if others.contains(&0) { [attack.packets, attack.sources.count] } else { others }
 }
 
