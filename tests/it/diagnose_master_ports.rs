@@ -3,6 +3,7 @@
 use crate::support::diagnosis::{
     self, diagnosed_at as diagnosed, item_with as item, listed_by_text_master, rounds, validated,
 };
+use captures::exchange::Setting;
 use serde_json::Value;
 
 /// The ports of a master are one party: what it does not do at one of them does not count, whichever comes first.
@@ -182,4 +183,27 @@ fn a_client_that_alone_cannot_connect_is_named() {
     assert!(said.starts_with("no ") && said.contains("0 of 4 requests"), "{said}");
     assert!(said.contains("10.0.0.9:28900 refuses the connection"), "{said}");
     assert!(of(refused, false).starts_with("unknown "));
+}
+
+/// A query of the master behind a heartbeat is its reaction, though it does not challenge the server.
+#[test]
+fn a_master_that_queries_a_server_does_not_ignore_it() {
+    let of = |asker: &str| {
+        let script = rounds(8, |nth, at| {
+            let beat = r"'\\heartbeat\\7778\\gamename\\ut\\'";
+            let at = (at + nth * 40, at + nth * 40 + 5);
+            format!(
+                "{}.00 s:7778 > m:27900  {beat}\n{}.50 m:53 > e:40000  00\n{at}.00 {asker} > s:7778  '\\\\info\\\\'\n\
+                 {at}.05 s:7778 > {asker}  '\\\\hostname\\\\Test\\\\queryid\\\\1.1\\\\final\\\\'\n",
+                at.0,
+                at.0,
+                at = at.1
+            )
+        });
+        let script = script.replace("end 220", "end 600");
+        let report = diagnosis::diagnosed(&script, &Setting::udp(7778), &["--complete"]).1;
+        item(&report, "reg.challenged", "10.0.0.9")
+    };
+    assert_eq!(of("m:27900"), "unknown not_in_capture");
+    assert_eq!(of("c:50000"), "no not_challenged");
 }

@@ -48,7 +48,8 @@ impl Recording {
     /// What `diagnose` and `abuse` say to people.
     fn said(self) -> String {
         let (_project, file) = Project::of_capture(self.0.pcap());
-        let said = ["diagnose", "abuse"].map(|command| gamewire([command, "--no-config", &file]).out);
+        let said =
+            ["diagnose", "abuse"].map(|command| gamewire([command, "--no-config", &file]).out);
         said.concat()
     }
 

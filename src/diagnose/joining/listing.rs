@@ -7,7 +7,9 @@ use dissectors::kit::{Item, NeededEvidence, Time, causes, is_private};
 
 use super::lists::{Listing, Lists, MasterLists, Sighting};
 use crate::diagnose::facts::{Fact, Failure, NO_ACCIDENT};
-use crate::diagnose::registration::missing_steps::{accepted_since, proves_nothing};
+use crate::diagnose::registration::missing_steps::{
+    accepted_since, proves_nothing, queried_by_master,
+};
 use crate::diagnose::registration::{HEARTBEAT, LONGEST, Registration};
 use crate::diagnose::server::Server;
 use crate::diagnose::{CapturePosition, Diagnosis};
@@ -49,6 +51,7 @@ impl Diagnosis {
             self.unanswered_challenges(server, registration, read);
             self.ignored_by_master(server, registration, read);
             challenged_elsewhere(registration);
+            queried_by_master(registration, |host| server.clients.contains(host));
             let place = Place { address, masters: &masters };
             self.listing(server, registration, &place);
             not_known(registration, self.complete);

@@ -1,5 +1,7 @@
 //! Steps of a registration that the capture lacks, and what shows that they were taken all the same.
 
+use std::net::IpAddr;
+
 use dissectors::kit::{Cause, CauseKind, Item, causes};
 
 use super::Registration;
@@ -31,6 +33,20 @@ fn depends(item: Item, cause: &Cause) -> bool {
     match item {
         Item::Heartbeats => cause == &causes::HEARTBEAT_RARE,
         _ => cause != &causes::CHALLENGE_BYTESWAPPED && cause.kind != CauseKind::Icmp,
+    }
+}
+
+/// A master that queries the server reacts to its heartbeats. `asks`: whether a host does.
+pub(in crate::diagnose) fn queried_by_master(
+    registration: &mut Registration,
+    asks: impl Fn(&IpAddr) -> bool,
+) {
+    let is_asked = registration.master.is_some_and(|master| asks(&master.ip()));
+    let challenged = registration.fact_mut(Item::Challenged);
+    let why = challenged.failure(false).filter(|why| why.cause.kind == CauseKind::Silence);
+    if let Some(frame) = why.map(|why| why.frame).filter(|_| is_asked) {
+        challenged.fails_by(Vec::new());
+        challenged.open(&causes::NOT_IN_CAPTURE, frame, "the master queries it instead");
     }
 }
 
