@@ -1,5 +1,5 @@
 //! The effect of messages on the conversation of a flow: who asks, which requests wait for a response,
-//! which challenges were given. It makes [`Observation`]s and hands them to the rules.
+//! which challenges were given. The rules judge each step.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use super::decode::{Counted, MessageSummary};
 use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use super::layout::message_byte_span;
 use super::messages as m;
-use super::observation::{Observation, Occasion};
+use super::occasion::Occasion;
 use super::overdue::{expire, give_up};
 use super::pending::{Asked, Notes, PendingRequest};
 use super::shared::{PlayerCount, between, issued};
@@ -73,11 +73,8 @@ fn ask<S: Sink>(
     if let Some(foreign) = &foreign {
         sink.evidence(foreign.evidence);
     }
-    rules::exchange(
-        &Observation::Sent { challenge: summary.challenge, status, mark, foreign },
-        message_byte_span(payload.bytes),
-        sink,
-    );
+    let at = message_byte_span(payload.bytes);
+    rules::sent(summary.challenge, status, &mark, foreign.as_ref(), at, sink);
     sink.asks(request.name(), payload);
     let ignored = match request {
         RequestKind::Challenge => !answers(cx, Known::CHALLENGES, payload),
@@ -258,7 +255,7 @@ pub(super) fn unread<S: Sink>(
     sink.answers(asked.reply(true));
     serve(cx, ResponseKind::of(list.0), payload, sink);
     cx.conversation.known |= Known::FOLLOWED;
-    rules::exchange(&Observation::Unread, payload.whole(), sink);
+    rules::answered_unread(payload.whole(), sink);
     if asked.what.status == ChallengeStatus::Issued {
         rules::own_challenge(payload.whole(), sink);
         sink.serves([asked.mark.time, asked.began], payload);
@@ -410,12 +407,12 @@ fn heard<S: Sink>(
         conversation.tally.clear(&Count::FORMS);
     }
     let guarded = asked.what.kind != RequestKind::Info || conversation.has(Known::GUARDED);
-    rules::exchange(&Observation::Answered { asked, response, rounds, guarded, again }, kind, sink);
+    rules::answered(asked, response, rounds, guarded, again, kind, sink);
     if (asked.what.kind, response) == (RequestKind::Info, ResponseKind::Challenge) {
         cx.conversation.known |= Known::GUARDED;
     }
     if explained {
-        rules::exchange(&Observation::Again { response: ResponseKind::Players }, kind, sink);
+        rules::answered_in_another_form(ResponseKind::Players, kind, sink);
     }
     match asked.what.status {
         _ if response == ResponseKind::Challenge => {}
@@ -489,9 +486,9 @@ fn unexpected<S: Sink>(
         if let Some(asked) = conversation.informed_of(payload.side) {
             sink.answers(asked.reply(true));
         }
-        rules::exchange(&Observation::Again { response }, kind, sink);
+        rules::answered_in_another_form(response, kind, sink);
         if response == ResponseKind::ObsoleteInfo && conversation.explain() {
-            rules::exchange(&Observation::Again { response: ResponseKind::Players }, kind, sink);
+            rules::answered_in_another_form(ResponseKind::Players, kind, sink);
         }
         return None;
     }
@@ -501,7 +498,7 @@ fn unexpected<S: Sink>(
     }
     if conversation.requests.take_given_up() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
-        rules::exchange(&Observation::Unasked { response, elsewhere: None }, kind, sink);
+        rules::unasked(response, None, kind, sink);
         return None;
     }
     let is_older = may_be_older(cx);
@@ -515,8 +512,7 @@ fn unexpected<S: Sink>(
         && let Some(asked) =
             cx.shared.waiting.elsewhere(payload, |asked| response.is_for(asked), cx.settings)
     {
-        let from = payload.from;
-        rules::exchange(&Observation::Elsewhere { response, asked, from }, kind, sink);
+        rules::answered_elsewhere(response, asked, payload.from, kind, sink);
         return Some(asked);
     }
     let elsewhere = (!cx.conversation.was_asked(payload.side))
@@ -526,7 +522,7 @@ fn unexpected<S: Sink>(
     }
     let may_be_copy = cx.flow.goes_on() && response == ResponseKind::Challenge;
     cx.conversation.known.set(Known::STRAY_CHALLENGE, may_be_copy);
-    rules::exchange(&Observation::Unasked { response, elsewhere }, kind, sink);
+    rules::unasked(response, elsewhere.as_ref(), kind, sink);
     None
 }
 
@@ -563,10 +559,6 @@ fn answered_wrongly<S: Sink>(
     let Some(asked) = at.and_then(|at| conversation.requests.take(at)) else { return false };
     cx.shared.waiting.remove(payload);
     sink.answers(asked.reply(false));
-    rules::exchange(
-        &Observation::Other { asked: &asked, response },
-        message_byte_span(payload.bytes),
-        sink,
-    );
+    rules::answered_wrongly(&asked, response, message_byte_span(payload.bytes), sink);
     true
 }

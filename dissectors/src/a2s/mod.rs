@@ -20,7 +20,7 @@ mod kept;
 mod kinds;
 mod layout;
 mod messages;
-mod observation;
+mod occasion;
 mod outline;
 mod overdue;
 mod parts;

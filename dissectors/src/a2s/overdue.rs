@@ -1,13 +1,10 @@
 //! Requests that have timed out.
 
-use super::observation::{Observation, Occasion};
+use super::occasion::Occasion;
 use super::pending::{Notes, PendingRequest};
 use super::state::{Known, UnmatchedList};
 use super::{A2s, rules};
-use crate::kit::{Clock, Context, CrossFlowEvent, ResponseDue, Side, Sink, Span, Time};
-
-/// The usual position of the message byte.
-pub(super) const KIND: Span = Span { start: 4, end: 5 };
+use crate::kit::{Clock, Context, CrossFlowEvent, ResponseDue, Side, Sink, Time};
 
 /// A request is no longer waited for.
 pub(super) fn give_up<S: Sink>(
@@ -21,7 +18,7 @@ pub(super) fn give_up<S: Sink>(
     }
     let seen = cx.flow.seen_in(asked.mark);
     if cx.shared.waiting.was_answered_elsewhere(&seen) {
-        rules::exchange(&Observation::Moved { asked }, KIND, sink);
+        rules::was_answered_elsewhere(asked, sink);
         return;
     }
     cx.conversation.missed = Some(asked.what.kind);
@@ -30,8 +27,7 @@ pub(super) fn give_up<S: Sink>(
         cx.conversation.known |= Known::OUTLASTED;
     }
     let challenge = asked.what.has(Notes::FOREIGN).then(|| asked.what.challenge() as u32);
-    let occasion = Occasion { seen, evidence, challenge };
-    rules::exchange(&Observation::Overdue { asked, occasion }, KIND, sink);
+    rules::overdue(asked, &Occasion { seen, evidence, challenge }, sink);
 }
 
 /// Removes overdue requests; with `end`, all. A request keeps waiting while parts of its response
@@ -55,7 +51,6 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
         if stray.alone && !stray.instead {
             sink.cross_flow(CrossFlowEvent::RequestMissing, cx.flow.seen_in(mark));
         }
-        let stray = Observation::UnmatchedList { mark, instead: stray.instead, evidence };
-        rules::exchange(&stray, KIND, sink);
+        rules::unmatched_list(stray.instead, evidence, &mark, sink);
     }
 }

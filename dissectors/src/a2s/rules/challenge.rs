@@ -4,7 +4,7 @@ use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Rule, Sink, Span};
 use crate::rule;
 
 use crate::a2s::kinds::{ChallengeStatus, RequestKind, ResponseKind};
-use crate::a2s::observation::Occasion;
+use crate::a2s::occasion::Occasion;
 use crate::a2s::pending::{Notes, PendingRequest};
 
 rule! {

@@ -1,12 +1,17 @@
 //! Requests and responses: each request has one response, of the right kind, between the same two
 //! endpoints.
 
-use crate::kit::{self, Evidence, Exchange, ResponseDue, ResponseRules, Sink, Span};
+use std::net::SocketAddr;
+
+use crate::kit::{
+    CrossFlowEvent, Evidence, Exchange, Mark, Read, ResponseDue, ResponseRules, Sink, Span,
+};
 use crate::rule;
 
 use super::{abuse, challenge};
-use crate::a2s::kinds::ResponseKind;
-use crate::a2s::observation::{Observation, Occasion};
+use crate::a2s::kinds::{ChallengeStatus, ResponseKind};
+use crate::a2s::occasion::Occasion;
+use crate::a2s::pending::PendingRequest;
 
 rule! {
     /// A client that gets another kind of response cannot use it.
@@ -41,88 +46,133 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:27016 > c  FFFFFFFF 41 4BA1D522" }
 }
 
-/// Checks an observation of the conversation. `at`: the bytes that identify the current message.
-pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: &mut S) {
-    match *fact {
-        Observation::Sent { challenge, status, ref mark, ref foreign } => {
-            abuse::toward_server(at, sink);
-            match (challenge, foreign) {
-                (Some(challenge), Some(occasion)) => {
-                    challenge::challenge_from_another(challenge, occasion, sink);
-                }
-                (Some(challenge), None) => {
-                    challenge::challenge_echo(challenge, status, mark, sink);
-                }
-                (None, _) => {}
-            }
+/// A request was sent. `foreign`: another endpoint may have given its challenge.
+pub(in crate::a2s) fn sent<S: Sink>(
+    challenge: Option<Read<i32>>,
+    status: ChallengeStatus,
+    mark: &Mark,
+    foreign: Option<&Occasion>,
+    at: Span,
+    sink: &mut S,
+) {
+    abuse::toward_server(at, sink);
+    match (challenge, foreign) {
+        (Some(challenge), Some(occasion)) => {
+            challenge::challenge_from_another(challenge, occasion, sink);
         }
-        Observation::Answered { asked, response, rounds, guarded, again } => {
-            answered(again, at, sink);
-            challenge::challenge_used(asked, response, guarded, at, sink);
-            if !again {
-                challenge::challenge_rounds(asked, rounds, at, sink);
-            }
-            abuse::info_challenged(asked, response, at, sink);
-        }
-        Observation::Unread => {
-            for rule in [&A2S061, &A2S062, &A2S065] {
-                sink.checked(rule, true, at, String::new);
-            }
-        }
-        Observation::Again { response } => sink.noted(&A2S060, at, || {
-            format!("{} follows as one more answer to the info request", response.name())
-        }),
-        Observation::Other { asked, response } => sink.checked(&A2S060, false, at, || {
-            format!("{} is answered by {}", asked.what.kind.name(), response.name())
-        }),
-        Observation::Unasked { response, elsewhere: None } => {
-            sink.checked(&A2S061, false, at, || format!("no request for {}", response.name()))
-        }
-        Observation::Unasked { response, elsewhere: Some(ref occasion) } => {
-            let fact = kit::CrossFlowEvent::Unasked(stray(response, occasion));
-            let detail = || format!("no request for {}", response.name());
-            sink.unless_explained(&A2S061, Some(at), fact, occasion.seen, detail);
-        }
-        Observation::UnmatchedList { ref mark, instead: true, evidence } => {
-            sink.recalled(&A2S060, false, evidence, mark, || {
-                "A2S_INFO is answered by a player list".to_owned()
-            });
-        }
-        Observation::UnmatchedList { ref mark, instead: false, evidence } => {
-            sink.recalled(&A2S061, false, evidence, mark, || {
-                "no request for a player list".to_owned()
-            });
-        }
-        Observation::Elsewhere { response, asked, from } => {
-            sink.checked(&A2S065, false, at, || {
-                format!("{} comes from {from}, asked was {asked}", response.name())
-            })
-        }
-        Observation::Moved { asked } => {
-            if asked.due == ResponseDue::Yes {
-                sink.recalled(&A2S062, true, Evidence::default(), &asked.mark, String::new);
-            }
-        }
-        Observation::Overdue { asked, ref occasion } => {
-            let (name, bit) = (asked.what.kind.name(), asked.what.kind.bit());
-            let exchange = Exchange::in_vain(&ELSEWHERE, name, bit, asked, occasion.evidence);
-            Exchange { challenge: occasion.challenge, ..exchange }.ends_unanswered(
-                occasion.seen,
-                sink,
-                || format!("{name} is not answered"),
-            );
-        }
+        (Some(challenge), None) => challenge::challenge_echo(challenge, status, mark, sink),
+        (None, _) => {}
     }
 }
 
-/// A request was answered; `again`: it was before.
-fn answered<S: Sink>(again: bool, at: Span, sink: &mut S) {
+/// A request was answered. `rounds`: how often in a row a valid challenge was answered by another challenge, up to a limit.
+/// `guarded`: the server requires a challenge for such requests. `again`: an earlier sending of the request was answered, too.
+pub(in crate::a2s) fn answered<S: Sink>(
+    asked: &PendingRequest,
+    response: ResponseKind,
+    rounds: u8,
+    guarded: bool,
+    again: bool,
+    at: Span,
+    sink: &mut S,
+) {
     sink.checked(&A2S060, true, at, String::new);
     sink.checked(&A2S061, true, at, String::new);
     if !again {
         sink.checked(&A2S062, true, at, String::new);
     }
     sink.checked(&A2S065, true, at, String::new);
+    challenge::challenge_used(asked, response, guarded, at, sink);
+    if !again {
+        challenge::challenge_rounds(asked, rounds, at, sink);
+    }
+    abuse::info_challenged(asked, response, at, sink);
+}
+
+/// A request was answered by bytes that were not recorded.
+pub(in crate::a2s) fn answered_unread<S: Sink>(at: Span, sink: &mut S) {
+    for rule in [&A2S061, &A2S062, &A2S065] {
+        sink.checked(rule, true, at, String::new);
+    }
+}
+
+/// An info request got a second response in another form.
+pub(in crate::a2s) fn answered_in_another_form<S: Sink>(
+    response: ResponseKind,
+    at: Span,
+    sink: &mut S,
+) {
+    let detail = || format!("{} follows as one more answer to the info request", response.name());
+    sink.noted(&A2S060, at, detail);
+}
+
+/// A request was answered with another kind of response.
+pub(in crate::a2s) fn answered_wrongly<S: Sink>(
+    asked: &PendingRequest,
+    response: ResponseKind,
+    at: Span,
+    sink: &mut S,
+) {
+    let detail = || format!("{} is answered by {}", asked.what.kind.name(), response.name());
+    sink.checked(&A2S060, false, at, detail);
+}
+
+/// An unsolicited response. `elsewhere`: the sender was never asked, but another endpoint may have been.
+pub(in crate::a2s) fn unasked<S: Sink>(
+    response: ResponseKind,
+    elsewhere: Option<&Occasion>,
+    at: Span,
+    sink: &mut S,
+) {
+    let detail = || format!("no request for {}", response.name());
+    match elsewhere {
+        None => sink.checked(&A2S061, false, at, detail),
+        Some(occasion) => {
+            let event = CrossFlowEvent::Unasked(stray(response, occasion));
+            sink.unless_explained(&A2S061, Some(at), event, occasion.seen, detail);
+        }
+    }
+}
+
+/// An earlier player list was unsolicited; or it came `instead` of info.
+pub(in crate::a2s) fn unmatched_list<S: Sink>(
+    instead: bool,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    let (rule, detail) = match instead {
+        true => (&A2S060, "A2S_INFO is answered by a player list"),
+        false => (&A2S061, "no request for a player list"),
+    };
+    sink.recalled(rule, false, evidence, mark, || detail.to_owned());
+}
+
+/// Another endpoint of the asked host responded.
+pub(in crate::a2s) fn answered_elsewhere<S: Sink>(
+    response: ResponseKind,
+    asked: SocketAddr,
+    from: SocketAddr,
+    at: Span,
+    sink: &mut S,
+) {
+    let detail = || format!("{} comes from {from}, asked was {asked}", response.name());
+    sink.checked(&A2S065, false, at, detail);
+}
+
+/// A response of another endpoint answered that request.
+pub(in crate::a2s) fn was_answered_elsewhere<S: Sink>(asked: &PendingRequest, sink: &mut S) {
+    if asked.due == ResponseDue::Yes {
+        sink.recalled(&A2S062, true, Evidence::default(), &asked.mark, String::new);
+    }
+}
+
+/// No response came, unless another endpoint sent it.
+pub(in crate::a2s) fn overdue<S: Sink>(asked: &PendingRequest, occasion: &Occasion, sink: &mut S) {
+    let (name, bit) = (asked.what.kind.name(), asked.what.kind.bit());
+    let exchange = Exchange::in_vain(&ELSEWHERE, name, bit, asked, occasion.evidence);
+    let exchange = Exchange { challenge: occasion.challenge, ..exchange };
+    exchange.ends_unanswered(occasion.seen, sink, || format!("{name} is not answered"));
 }
 
 /// The rules about which endpoint responds.

@@ -1,5 +1,5 @@
-//! The rules of A2S, by topic, and their list. Rules have no state: their inputs are fields or an
-//! [`Observation`](super::observation::Observation) of the conversation.
+//! The rules of A2S, by topic, and their list. Rules have no state: their inputs are fields, and what the conversation
+//! knows.
 
 /// A player request that is answered by these bytes, after the challenge the specification asks
 /// for.
