@@ -320,12 +320,13 @@ impl Diagnosis {
             None if self.masters.contains_key(&error.ends[1].ip())
                 && cause != &causes::ICMP_TOO_BIG =>
             {
-                let [client, address] = error.ends;
-                if let Some(client) = self.clients.get_mut(&client.ip()) {
+                let (client, address) = (error.ends[0].ip(), error.ends[1]);
+                if let Some(client) = self.clients.get_mut(&client) {
                     client.masters.is_refused(address, &text);
                 }
                 if let Some(master) = self.service_at(address) {
-                    master.items.fact(Item::Reached).bad(cause, error.frame, text);
+                    let why = Failure::new(cause, error.frame, text);
+                    master.cannot_be_reached(client, why);
                 }
             }
             // A response, or a part of an incomplete one.

@@ -176,13 +176,16 @@ fn a_client_that_alone_cannot_connect_is_named() {
         let client = clients.iter().find(|it| it["client"] == "10.0.1.1").unwrap();
         let items = client["items"].as_array().unwrap();
         let item = items.iter().find(|it| it["item"] == "ask.answered").unwrap();
-        format!("{} {}", item["verdict"].as_str().unwrap(), item["text"])
+        let master = report["masters"][0]["verdict"].as_str().unwrap().to_owned();
+        (format!("{} {}", item["verdict"].as_str().unwrap(), item["text"]), master)
     };
     let refused = "AT.50 m:28900 > d:4000NTH tcp refused\n";
-    let said = of(refused, true);
+    let (said, master) = of(refused, true);
+    assert_eq!(master, "ok");
     assert!(said.starts_with("no ") && said.contains("0 of 4 requests"), "{said}");
     assert!(said.contains("10.0.0.9:28900 refuses the connection"), "{said}");
-    assert!(of(refused, false).starts_with("unknown "));
+    let (said, master) = of(refused, false);
+    assert!(said.starts_with("unknown ") && master == "fault", "{said}");
 }
 
 /// A query of the master behind a heartbeat is its reaction, though it does not challenge the server.

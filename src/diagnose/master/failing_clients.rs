@@ -17,6 +17,11 @@ impl FailingClients {
         }
     }
 
+    /// These.
+    pub(in crate::diagnose) fn clients(&self) -> impl Iterator<Item = &IpAddr> {
+        self.0.iter()
+    }
+
     /// These, and another one.
     pub(in crate::diagnose) fn with(&self, client: IpAddr) -> Vec<IpAddr> {
         let others = self.0.iter().copied().filter(|failing| *failing != client);

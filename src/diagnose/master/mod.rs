@@ -58,7 +58,9 @@ pub(super) struct Master {
     silent: Connections,
     /// Attempts to connect since then that no packet of it answers.
     unreached: Connections,
-    /// Clients that it refuses, clients that got their latest list late, and those whose latest list ended early.
+    /// Clients whose latest connection or request did not reach it, clients that it refuses, clients that got their latest
+    /// list late, and those whose latest list ended early.
+    unreachable_for: FailingClients,
     refused: FailingClients,
     late: FailingClients,
     cut: FailingClients,
@@ -119,6 +121,7 @@ impl Master {
             spoke: 0,
             silent: Connections::default(),
             unreached: Connections::default(),
+            unreachable_for: FailingClients::default(),
             refused: FailingClients::default(),
             late: FailingClients::default(),
             cut: FailingClients::default(),
@@ -257,6 +260,7 @@ impl Master {
         let frame = payload.frame;
         (self.spoke, self.silent) = (frame, Connections::default());
         self.items.good_again(Item::Reached, frame);
+        self.unreachable_for.succeeds(payload.to.ip());
         match event.message().purpose {
             Purpose::Challenge | Purpose::Check if payload.transport == Transport::Tcp => {
                 self.items.good(Item::Greets, frame);
@@ -440,15 +444,31 @@ impl Master {
     }
 
     /// A client's connection to this address is refused.
-    pub(super) fn is_closed(&mut self, address: SocketAddr, why: &Failure) {
+    pub(super) fn is_closed(&mut self, address: SocketAddr, client: IpAddr, why: &Failure) {
         if address == self.address {
-            self.items.fact(Item::Reached).fails(why.clone());
+            self.cannot_be_reached(client, why.clone());
         }
+    }
+
+    /// A connection or a request of a client does not reach it.
+    pub(super) fn cannot_be_reached(&mut self, client: IpAddr, why: Failure) {
+        self.unreachable_for.fails(client);
+        self.items.fact(Item::Reached).fails(why);
+    }
+
+    /// Only clients do not reach it that never did, and others did meanwhile: that is a matter of these.
+    fn is_reached_by_others(&mut self) -> bool {
+        let never = |client: &IpAddr| !self.requests.are_answered_to(*client);
+        let is_of_some = self.unreachable_for.clients().all(never);
+        self.items.fact(Item::Reached).mended > 0 && is_of_some
     }
 
     /// Conclusions at the end.
     pub(super) fn conclude(&mut self, around: &Surroundings) {
         self.requests.finish(around.end, around.timeout, around.complete, around.has_dates);
+        if self.is_reached_by_others() {
+            self.items.fact(Item::Reached).fails_by(Vec::new());
+        }
         let is_refused = self.items.fact(Item::Reached).run > 0;
         if is_refused || self.is_unheard(around) || self.never_speaks(around) {
             return;

@@ -134,9 +134,9 @@ impl Diagnosis {
                 if registering.contains(&(*client, address)) {
                     continue;
                 }
-                let why = why.clone();
+                let (client, why) = (*client, why.clone());
                 if let Some(master) = self.master(id, address) {
-                    master.is_closed(address, &why);
+                    master.is_closed(address, client, &why);
                 }
             }
         }

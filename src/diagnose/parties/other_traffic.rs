@@ -47,7 +47,7 @@ impl Diagnosis {
         why: Failure,
     ) {
         for master in self.masters.get_mut(&to.ip()).into_iter().flatten() {
-            master.is_closed(to, &why);
+            master.is_closed(to, client.ip(), &why);
         }
         if greeting(to.port()).is_some() {
             let client = self.client(client.ip());
@@ -59,10 +59,10 @@ impl Diagnosis {
     /// A port of masters refuses connections.
     fn refuses_connections(&mut self, id: Id, address: SocketAddr) {
         let refused = self.refused.get_mut(&address, self.remembered);
-        if let Some(why) = refused.map(|(_, why)| why.clone())
+        if let Some((client, why)) = refused.cloned()
             && let Some(master) = self.master(id, address)
         {
-            master.is_closed(address, &why);
+            master.is_closed(address, client, &why);
         }
     }
 

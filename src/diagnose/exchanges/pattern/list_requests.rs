@@ -1,6 +1,6 @@
 //! The requests of clients for a master's list: which of them stay unanswered, and what these have in common.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{Masters, Role, Time, Verdict as Ruled};
 
@@ -147,10 +147,19 @@ impl ListRequests {
 
     /// Whether some to this port are answered, and some that began between these times.
     pub(in crate::diagnose) fn are_answered(&self, port: u16, span: [Time; 2]) -> bool {
-        let port = port.to_string();
-        let of_ports = self.properties.iter().filter(|property| property.name == PORT);
-        let mut of_port = of_ports.flat_map(|it| &it.values).filter(|(value, _)| *value == port);
-        of_port.any(|(_, counts)| counts.answered > 0) && self.periods.answered_within(span) > 0
+        self.are_answered_of(PORT, &port.to_string()) && self.periods.answered_within(span) > 0
+    }
+
+    /// Whether some of this client are answered.
+    pub(in crate::diagnose) fn are_answered_to(&self, client: IpAddr) -> bool {
+        self.are_answered_of(CLIENT, &client.to_string())
+    }
+
+    /// Whether some with this value of a property are answered.
+    fn are_answered_of(&self, name: &str, value: &str) -> bool {
+        let property = self.properties.iter().find(|property| property.name == name);
+        let mut values = property.into_iter().flat_map(|it| &it.values);
+        values.any(|(other, counts)| other == value && counts.answered > 0)
     }
 
     /// The first one that is not answered.
