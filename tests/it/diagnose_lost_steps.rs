@@ -236,7 +236,7 @@ fn a_challenge_that_was_recorded_shows_that_earlier_wrong_ones_are_mended() {
     let of = |snap: u32| {
         let script: String = (0..8)
             .map(|nth| {
-                let (at, given) = (nth * 300, 70_000 + nth as i32);
+                let (at, given) = (nth * 300, 70_000_i32 + nth);
                 let echo = if nth < 3 { given.swap_bytes() } else { given };
                 let info = format!(
                     r"\\protocol\\47\\challenge\\{echo}\\players\\3\\max\\16\\bots\\0\\gamedir\\cstrike"
