@@ -93,55 +93,78 @@ impl Diagnosis {
         shown: &mut Shown,
     ) -> Option<SocketAddr> {
         let payload = event.payload();
-        let (from, to, frame) = (payload.from, payload.to, payload.frame);
+        let (from, frame) = (payload.from, payload.frame);
         let Some(reply) = event.reply() else { return self.unmatched(event, shown) };
         let request = self.sent.get_mut(reply.request, self.remembered).map(|sent| sent.what);
         // A challenge is not the requested data.
-        let kind = match request {
-            _ if event.message().purpose == Purpose::ClientChallenge => None,
-            Some(ServerPacketKind::Request { kind, .. }) => Some(kind),
+        let is_challenge = event.message().purpose == Purpose::ClientChallenge;
+        shown.kind = match request {
+            Some(ServerPacketKind::Request { kind, .. }) if !is_challenge => Some(kind),
             _ => None,
         };
-        shown.kind = kind;
-        let what = ServerPacketKind::Response { to: kind };
+        let what = ServerPacketKind::Response { to: shown.kind };
         self.sent.insert(frame, ServerPacket { server: from, what }, self.remembered);
         // Of what is asked of a server, and given to its clients, nothing is kept if there is no room for it.
         let server = self.servers.get_mut(&from)?;
-        if event.message().purpose == Purpose::ClientChallenge {
-            let of = match request {
-                Some(ServerPacketKind::Request { message, kind, .. })
-                    if message.purpose == Purpose::Query =>
-                {
-                    Some(kind)
-                }
-                _ => None,
-            };
-            self.challenged.insert([to, from], of, self.remembered);
-            if let Some(number) = number_of(event).filter(|number| is_challenge(*number)) {
-                self.given.insert((to.ip(), from), (number, payload.time), self.remembered);
-            }
-            shown.items.insert(Item::Challenges);
-        }
-        let timeout = self.ledger_settings.answer_timeout;
         server.query = event.context().protocol.or(server.query);
         server.good(Item::FromAsked, frame);
-        if event.message().purpose == Purpose::ClientChallenge {
-            server.largest_challenge = server.largest_challenge.max(event.length());
-            server.challenge_hops.see(event.context().hop_limit);
-            let taken = payload.time.since(reply.sent);
-            if taken > timeout {
-                server.late_challenge = Some((taken, frame));
-            }
-            return Some(from);
-        }
-        self.repeated.answers(event, self.remembered);
-        shown.items.insert(Item::Readable);
         let taken = payload.time.since(reply.sent);
-        server.takes(taken, timeout, kind, (to.ip(), frame));
+        match is_challenge {
+            true => self.challenges_client(event, request, taken, shown),
+            false => self.answers_client(event, request, taken, shown),
+        }
+        Some(from)
+    }
+
+    /// A server challenges the client that sent this request, `taken` nanoseconds before.
+    fn challenges_client(
+        &mut self,
+        event: &MessageEvent<'_>,
+        request: Option<ServerPacketKind>,
+        taken: i64,
+        shown: &mut Shown,
+    ) {
+        let payload = event.payload();
+        let (from, to) = (payload.from, payload.to);
+        let of = match request {
+            Some(ServerPacketKind::Request { message, kind, .. }) => {
+                (message.purpose == Purpose::Query).then_some(kind)
+            }
+            _ => None,
+        };
+        self.challenged.insert([to, from], of, self.remembered);
+        if let Some(number) = number_of(event).filter(|number| is_challenge(*number)) {
+            self.given.insert((to.ip(), from), (number, payload.time), self.remembered);
+        }
+        shown.items.insert(Item::Challenges);
+        let Some(server) = self.servers.get_mut(&from) else { return };
+        server.largest_challenge = server.largest_challenge.max(event.length());
+        server.challenge_hops.see(event.context().hop_limit);
+        if taken > self.ledger_settings.answer_timeout {
+            server.late_challenge = Some((taken, payload.frame));
+        }
+    }
+
+    /// A server sends what this request asks for, `taken` nanoseconds after it.
+    fn answers_client(
+        &mut self,
+        event: &MessageEvent<'_>,
+        request: Option<ServerPacketKind>,
+        taken: i64,
+        shown: &mut Shown,
+    ) {
+        let payload = event.payload();
+        let frame = payload.frame;
+        self.repeated.answers(event, self.remembered);
+        let Some(server) = self.servers.get_mut(&payload.from) else { return };
+        let timeout = self.ledger_settings.answer_timeout;
+        server.takes(taken, timeout, shown.kind, (payload.to.ip(), frame));
         server.last_answered = server.last_answered.max(Some(payload.time));
         let mut packets = Vec::new();
         payload.frames(&mut packets);
         server.packets = server.packets.max(packets.len());
+        shown.items.insert(Item::Readable);
+        shown.items.insert(Item::Answered);
         // If some responses have one packet and others several, only the latter can be cut short.
         match packets.len() {
             // The end of a text is in its last bytes.
@@ -153,26 +176,23 @@ impl Diagnosis {
             _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
             _ => shown.items.insert(Item::Whole),
         }
-        shown.items.insert(Item::Answered);
-        if let Some(ServerPacketKind::Request { message, kind, follows, .. }) = request {
-            if follows {
-                shown.items.insert(Item::Verified);
-            }
-            if let Some(kind) = server.kind(kind) {
-                kind.describes = kind.describes || only_describes(event, kind.name);
-                kind.sizes.see(event, packets.len());
-                kind.hops.see(event.context().hop_limit);
-            }
-            server.counts.see(event, kind, contradiction(event));
-            let describes = event.message().describes;
-            let port = describes.and_then(|it| described::first(event, it.game_port));
-            server.game_port = port
-                .and_then(described::number)
-                .and_then(|it| it.try_into().ok())
-                .or(server.game_port);
-            self.responded.responds(message, event, self.remembered);
+        let Some(ServerPacketKind::Request { message, kind, follows, .. }) = request else {
+            return;
+        };
+        if follows {
+            shown.items.insert(Item::Verified);
         }
-        Some(from)
+        server.counts.see(event, kind, contradiction(event));
+        if let Some(kind) = server.kind(kind) {
+            kind.describes = kind.describes || only_describes(event, kind.name);
+            kind.sizes.see(event, packets.len());
+            kind.hops.see(event.context().hop_limit);
+        }
+        let describes = event.message().describes;
+        let port = describes.and_then(|it| described::first(event, it.game_port));
+        let port = port.and_then(described::number).and_then(|it| it.try_into().ok());
+        server.game_port = port.or(server.game_port);
+        self.responded.responds(message, event, self.remembered);
     }
 
     /// A response that matches no request.
