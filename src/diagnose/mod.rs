@@ -294,6 +294,13 @@ impl Diagnosis {
         diagnosis
     }
 
+    /// Whether the user asks about this address.
+    fn is_wanted(&self, address: &SocketAddr) -> bool {
+        self.wanted.is_some_and(|(ip, port)| {
+            ip == address.ip() && port.is_none_or(|port| port == address.port())
+        })
+    }
+
     /// The events that it needs.
     pub fn needs(ledger_settings: &LedgerSettings) -> Needs {
         Needs {

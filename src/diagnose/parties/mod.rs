@@ -212,15 +212,6 @@ impl Diagnosis {
         }
     }
 
-    /// Whether some packet of a host is in the capture: of any of its addresses, unless its answers leave from another one
-    /// than was asked, so that they may have been lost between the two.
-    pub(super) fn is_heard(&self, host: IpAddr, read: &Totals) -> bool {
-        let is_heard = |host| read.heard.contains(host) || self.speakers.contains(&host);
-        is_heard(host)
-            || self.translations.answers_behind(host).is_none()
-                && self.translations.sides(host).any(is_heard)
-    }
-
     /// No exchange goes on after the end of the capture.
     pub(super) fn end_exchanges(&mut self, end: Time) {
         self.log.finish(end, self.ledger_settings.answer_timeout, self.complete);
@@ -237,11 +228,6 @@ impl Diagnosis {
         self.seems_lossy |= servers.any(|(address, server)| {
             identifications.explain(address.ip(), server.pattern.all, self.remembered)
         });
-    }
-
-    /// Whether the recorder lost packets.
-    pub(super) fn is_lossy(&self, read: &Totals) -> bool {
-        read.lossy || read.dropped || self.seems_lossy
     }
 
     /// The results for clients and masters. `is_named`: only some servers are asked for.

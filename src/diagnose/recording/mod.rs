@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use dissectors::kit::Map;
 
 use crate::diagnose::Diagnosis;
-use crate::session::{IcmpEvent, PacketDirection};
+use crate::session::{IcmpEvent, PacketDirection, Totals};
 
 dissectors::named! {
     /// The position of the capture.
@@ -158,6 +158,20 @@ impl CommonHosts {
 }
 
 impl Diagnosis {
+    /// Whether some packet of a host is in the capture: of any of its addresses, unless its answers leave from another one
+    /// than was asked, so that they may have been lost between the two.
+    pub(in crate::diagnose) fn is_heard(&self, host: IpAddr, read: &Totals) -> bool {
+        let is_heard = |host| read.heard.contains(host) || self.speakers.contains(&host);
+        is_heard(host)
+            || self.translations.answers_behind(host).is_none()
+                && self.translations.sides(host).any(is_heard)
+    }
+
+    /// Whether the recorder lost packets.
+    pub(in crate::diagnose) fn is_lossy(&self, read: &Totals) -> bool {
+        read.lossy || read.dropped || self.seems_lossy
+    }
+
     /// A host has one place, whichever of its ports is asked, and which of them answers.
     pub(in crate::diagnose) fn one_place_each(&mut self) {
         let mut hosts: Map<IpAddr, HopLimits> = Map::default();

@@ -48,13 +48,6 @@ impl Diagnosis {
         servers
     }
 
-    /// Whether the user asks about this address.
-    pub(in crate::diagnose) fn is_wanted(&self, address: &SocketAddr) -> bool {
-        self.wanted.is_some_and(|(ip, port)| {
-            ip == address.ip() && port.is_none_or(|port| port == address.port())
-        })
-    }
-
     /// All addresses of a server, with those that clients probed.
     fn all_addresses(&self, address: SocketAddr) -> impl Iterator<Item = SocketAddr> {
         let own = self.servers.get(&address).map_or(Vec::new(), |server| server.roles(address));
