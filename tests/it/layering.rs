@@ -321,3 +321,18 @@ fn other_code_uses_no_name_of_a_message() {
         }
     }
 }
+
+/// A longer file asks to be split. A table of a document's statements does not.
+#[test]
+fn files_have_less_than_600_lines() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    files(&root.join("src"), &mut found);
+    files(&root.join("dissectors/src"), &mut found);
+    found.retain(|path| !path.ends_with("coverage.rs"));
+    assert!(found.len() > 700);
+    for path in found.iter().filter(|path| !path.to_string_lossy().contains("tests")) {
+        let lines = fs::read_to_string(path).expect("a source file").lines().count();
+        assert!(lines < 600, "{}: {lines} lines", path.display());
+    }
+}

@@ -239,7 +239,7 @@ impl Fact {
         self.fails(Failure::new(cause, frame, text));
     }
 
-    /// The same.
+    /// It is not met, for this reason.
     pub(in crate::diagnose) fn fails(&mut self, failure: Failure) {
         self.streak.ends(failure.frame);
         if failure.frame > 0 && failure.frame < self.last {
@@ -269,7 +269,7 @@ impl Fact {
         self.streak.failed
     }
 
-    /// The same, which does not count, because it is met otherwise.
+    /// It is not met, which does not count, because it is met otherwise.
     pub(in crate::diagnose) fn fails_for_nothing(&mut self, failure: Failure) {
         self.mended += 1;
         self.latest_mended = Some(Box::new(failure));
@@ -280,7 +280,7 @@ impl Fact {
         self.latest_mended.as_deref()
     }
 
-    /// The same, as the end of the capture shows: what met it since then counts for nothing.
+    /// It is not met, as the end of the capture shows: what met it since then counts for nothing.
     pub(in crate::diagnose) fn fails_at_the_end(&mut self, failure: Failure) {
         self.last = 0;
         self.fails(failure);
@@ -296,7 +296,7 @@ impl Fact {
         self.open_by(Failure::new(cause, frame, text));
     }
 
-    /// The same.
+    /// It is unknown whether it is met, for this reason.
     pub(in crate::diagnose) fn open_by(&mut self, why: Failure) {
         self.open = Some(Box::new(why));
     }

@@ -409,7 +409,7 @@ impl Server {
         }
     }
 
-    /// The same, for a condition that is unknown.
+    /// It is unknown whether a condition is met.
     pub(super) fn doubts(&mut self, master: Option<IpAddr>, item: Item, why: &Failure) {
         self.facts_of(item, master).into_iter().for_each(|fact| fact.may_fail(why.clone()));
     }
