@@ -445,7 +445,7 @@ fn the_kind_whose_responses_are_late_is_named() {
 
 /// What the first reason does not explain is said beside it.
 #[test]
-fn what_is_unanswered_beside_a_kind_that_never_is_answered_is_told() {
+fn what_is_unanswered_beside_a_kind_that_never_is_answered_is_counted() {
     let players = "FFFFFFFF 55 le32:7";
     let of = |is_answered: &dyn Fn(u32) -> bool| {
         let script = rounds(30, |nth, at| {
