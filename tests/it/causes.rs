@@ -249,6 +249,10 @@ fn responses_from_elsewhere_are_in_the_capture() {
     let said = of_script(script, &A2S, "10.0.0.2:27015", "seen.in_time");
     let text = "only responses from 10.0.0.2:40000 are in the capture";
     assert_eq!(said, ["unknown", "not_in_capture", text]);
+    let from_both = script.replace("0.02 s:40000", "0.02 s");
+    let said = of_script(&from_both, &A2S, "10.0.0.2:27015", "seen.in_time");
+    let text = "no whole response is from the address asked";
+    assert_eq!(said, ["unknown", "not_in_capture", text]);
 }
 
 /// A client that asks for information once a minute, from one port and with one session ID.

@@ -190,10 +190,12 @@ impl ServerState<'_> {
     fn absent(&self, item: Item) -> Cow<'static, str> {
         let server = self.server;
         let is_of_responses = matches!(item, Item::InTime | Item::Whole | Item::Readable);
+        let sends_some = server.fact(Item::Challenges).good > 0 || server.in_part > 0;
         match server.elsewhere.first() {
-            Some((from, ..)) if is_of_responses => {
+            Some((from, ..)) if is_of_responses && !sends_some => {
                 format!("only responses from {from} are in the capture").into()
             }
+            Some(_) if is_of_responses => "no whole response is from the address asked".into(),
             _ if is_of_responses && server.in_part > 0 && !server.responds_whole() => {
                 "no response is whole".into()
             }
