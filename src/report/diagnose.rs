@@ -78,12 +78,10 @@ impl DiagnosisReport<'_> {
                 out.push(b'\n');
             }
             in_a_line(party.outcome(), &headline_of(party), style, out);
-            for (nth, (item, headline)) in party.faults().enumerate() {
-                let also = (nth > 0).then(|| format!("Also: {}", escaped(&headline)));
-                let text = (!item.text.is_empty()).then(|| escaped(&item.text).into_owned());
-                let lines = also.into_iter().chain(text).chain(item.advice().map(str::to_owned));
-                for line in lines {
-                    put(out, format_args!("        {}\n", hanging(&line, 8, terminal)));
+            for (item, also) in party.faults() {
+                let text = Some(&*item.text).filter(|text| !text.is_empty());
+                for line in also.as_deref().into_iter().chain(text).chain(item.advice()) {
+                    put(out, format_args!("        {}\n", hanging(&escaped(line), 8, terminal)));
                 }
             }
         }
@@ -141,8 +139,8 @@ impl DiagnosisReport<'_> {
             if at == 0 {
                 put(out, format_args!("\n| | client or master | |\n|---|---|---|\n"));
             }
-            let faults = party.faults().enumerate().map(|(nth, (item, headline))| {
-                let also = if nth > 0 { format!("Also: {headline}. ") } else { String::new() };
+            let faults = party.faults().map(|(item, also)| {
+                let also = also.map_or(String::new(), |also| also + ". ");
                 format!("{also}{}. {}", item.text, item.advice().unwrap_or(""))
             });
             let text = Vec::from_iter(faults).join(" ");

@@ -319,14 +319,13 @@ impl Client {
             self.servers.iter().any(|it| it.server == *server && it.share.answered > 0)
         };
         let doubts = std::mem::take(&mut self.doubts);
-        let of_challenges = |doubt: &&Doubt| doubt.why.cause == &causes::clients::CHALLENGE_WRONG;
-        let wrong = doubts.iter().filter(of_challenges).count() as u64;
+        let is_of_challenge = |why: &Failure| why.cause == &causes::clients::CHALLENGE_WRONG;
+        let wrong = doubts.iter().filter(|doubt| is_of_challenge(&doubt.why)).count() as u64;
         // Of one case among many, the challenge may be one that was not recorded.
         let right = self.items.fact(Item::ReturnsChallenge).good;
         let is_rare = !is_too_much(wrong, wrong + right);
-        for doubt in doubts {
-            let is_excused = is_rare && of_challenges(&&doubt);
-            let Doubt { server, item, why } = doubt;
+        for Doubt { server, item, why } in doubts {
+            let is_excused = is_rare && is_of_challenge(&why);
             if !is_excused && !answers(&server) {
                 self.faults.add(server, u64::MAX);
                 // What a client that other servers answer asks right later mends it.

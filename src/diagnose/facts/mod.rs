@@ -372,6 +372,11 @@ impl Fact {
         self.bad.iter().rev().find(says_why).or_else(|| self.bad.last())
     }
 
+    /// That failure, if it is that nothing came.
+    pub(in crate::diagnose) fn silence(&self) -> Option<&Failure> {
+        self.failure(false).filter(|failure| failure.cause.kind == CauseKind::Silence)
+    }
+
     /// The details of these failures have this, too.
     pub(in crate::diagnose) fn says_more(&mut self, more: &str) {
         self.bad.iter_mut().for_each(|failure| failure.text += more);

@@ -9,7 +9,7 @@ use dissectors::kit::{Role, Set, Transport};
 use crate::diagnose::Diagnosis;
 use crate::diagnose::master::{Master, Surroundings};
 use crate::diagnose::server::Server;
-use crate::diagnose::verdicts::{DiagnosedParty, Outcome, Verdict};
+use crate::diagnose::verdicts::{DiagnosedParty, ItemVerdict, Outcome, Verdict};
 use crate::session::{MessageEvent, Totals};
 
 impl Diagnosis {
@@ -75,11 +75,11 @@ impl Diagnosis {
         self.refusing_masters();
         let mut masters: Vec<_> = std::mem::take(&mut self.masters).into_iter().collect();
         masters.sort_by_key(|(host, _)| *host);
-        let mut diagnosed = |(host, services): (IpAddr, Vec<Master>)| {
+        let diagnosed = masters.into_iter().filter_map(|(host, services)| {
             let services = services.into_iter();
             of_services(services.map(|it| self.diagnosed_master(host, it, read, is_lossy)))
-        };
-        masters.into_iter().filter_map(&mut diagnosed).collect()
+        });
+        diagnosed.collect()
     }
 
     /// The result for one service of a master.
@@ -158,10 +158,7 @@ fn of_services(
     let (_, mut worst) = services.next()?;
     for (address, party) in services {
         let faults = party.items.into_iter().filter(|it| it.verdict == Verdict::No);
-        worst.items.extend(faults.map(|mut it| {
-            it.master = Some(address);
-            it
-        }));
+        worst.items.extend(faults.map(|it| ItemVerdict { master: Some(address), ..it }));
     }
     Some(worst)
 }

@@ -24,6 +24,61 @@ fn is_challenge(number: i64) -> bool {
     !matches!(number, -1 | 0)
 }
 
+impl Server {
+    /// It sends a client a challenge, `taken` nanoseconds after the request.
+    fn sends_challenge(&mut self, event: &MessageEvent<'_>, taken: i64, timeout: i64) {
+        self.largest_challenge = self.largest_challenge.max(event.length());
+        self.challenge_hops.see(event.context().hop_limit);
+        if taken > timeout {
+            self.late_challenge = Some((taken, event.frame()));
+        }
+    }
+
+    /// It sends a client what this request asks for, `taken` nanoseconds after it.
+    fn sends_data(
+        &mut self,
+        event: &MessageEvent<'_>,
+        request: Option<ServerPacketKind>,
+        (taken, timeout): (i64, i64),
+        shown: &mut Shown,
+    ) {
+        let payload = event.payload();
+        let frame = payload.frame;
+        self.takes(taken, timeout, shown.kind, (payload.to.ip(), frame));
+        self.last_answered = self.last_answered.max(Some(payload.time));
+        let mut packets = Vec::new();
+        payload.frames(&mut packets);
+        self.packets = self.packets.max(packets.len());
+        shown.items.insert(Item::Readable);
+        shown.items.insert(Item::Answered);
+        // If some responses have one packet and others several, only the latter can be cut short.
+        match packets.len() {
+            // The end of a text is in its last bytes.
+            0 | 1 if payload.lost && self.ends_in_text() => {
+                let why = Failure::new(&causes::CAPTURE_DROPS, frame, NOT_WHOLE);
+                self.fact_mut(Item::Whole).may_fail(why);
+            }
+            0 | 1 => self.comes_in_one_packet(frame),
+            _ if self.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
+            _ => shown.items.insert(Item::Whole),
+        }
+        let Some(ServerPacketKind::Request { kind, follows, .. }) = request else { return };
+        if follows {
+            shown.items.insert(Item::Verified);
+        }
+        self.counts.see(event, kind, contradiction(event));
+        if let Some(kind) = self.kind(kind) {
+            kind.describes = kind.describes || only_describes(event, kind.name);
+            kind.sizes.see(event, packets.len());
+            kind.hops.see(event.context().hop_limit);
+        }
+        let describes = event.message().describes;
+        let port = describes.and_then(|it| described::first(event, it.game_port));
+        let port = port.and_then(described::number).and_then(|it| it.try_into().ok());
+        self.game_port = port.or(self.game_port);
+    }
+}
+
 impl Diagnosis {
     /// A client's request to a server.
     pub(in crate::diagnose) fn query(
@@ -108,22 +163,24 @@ impl Diagnosis {
         let server = self.servers.get_mut(&from)?;
         server.query = event.context().protocol.or(server.query);
         server.good(Item::FromAsked, frame);
+        let timeout = self.ledger_settings.answer_timeout;
         let taken = payload.time.since(reply.sent);
-        match is_challenge {
-            true => self.challenges_client(event, request, taken, shown),
-            false => self.answers_client(event, request, taken, shown),
+        if is_challenge {
+            shown.items.insert(Item::Challenges);
+            server.sends_challenge(event, taken, timeout);
+            self.challenges_client(event, request);
+            return Some(from);
+        }
+        server.sends_data(event, request, (taken, timeout), shown);
+        self.repeated.answers(event, self.remembered);
+        if let Some(ServerPacketKind::Request { message, .. }) = request {
+            self.responded.responds(message, event, self.remembered);
         }
         Some(from)
     }
 
-    /// A server challenges the client that sent this request, `taken` nanoseconds before.
-    fn challenges_client(
-        &mut self,
-        event: &MessageEvent<'_>,
-        request: Option<ServerPacketKind>,
-        taken: i64,
-        shown: &mut Shown,
-    ) {
+    /// A server challenges the client that sent this request.
+    fn challenges_client(&mut self, event: &MessageEvent<'_>, request: Option<ServerPacketKind>) {
         let payload = event.payload();
         let (from, to) = (payload.from, payload.to);
         let of = match request {
@@ -136,63 +193,6 @@ impl Diagnosis {
         if let Some(number) = number_of(event).filter(|number| is_challenge(*number)) {
             self.given.insert((to.ip(), from), (number, payload.time), self.remembered);
         }
-        shown.items.insert(Item::Challenges);
-        let Some(server) = self.servers.get_mut(&from) else { return };
-        server.largest_challenge = server.largest_challenge.max(event.length());
-        server.challenge_hops.see(event.context().hop_limit);
-        if taken > self.ledger_settings.answer_timeout {
-            server.late_challenge = Some((taken, payload.frame));
-        }
-    }
-
-    /// A server sends what this request asks for, `taken` nanoseconds after it.
-    fn answers_client(
-        &mut self,
-        event: &MessageEvent<'_>,
-        request: Option<ServerPacketKind>,
-        taken: i64,
-        shown: &mut Shown,
-    ) {
-        let payload = event.payload();
-        let frame = payload.frame;
-        self.repeated.answers(event, self.remembered);
-        let Some(server) = self.servers.get_mut(&payload.from) else { return };
-        let timeout = self.ledger_settings.answer_timeout;
-        server.takes(taken, timeout, shown.kind, (payload.to.ip(), frame));
-        server.last_answered = server.last_answered.max(Some(payload.time));
-        let mut packets = Vec::new();
-        payload.frames(&mut packets);
-        server.packets = server.packets.max(packets.len());
-        shown.items.insert(Item::Readable);
-        shown.items.insert(Item::Answered);
-        // If some responses have one packet and others several, only the latter can be cut short.
-        match packets.len() {
-            // The end of a text is in its last bytes.
-            0 | 1 if payload.lost && server.ends_in_text() => {
-                let why = Failure::new(&causes::CAPTURE_DROPS, frame, NOT_WHOLE);
-                server.fact_mut(Item::Whole).may_fail(why);
-            }
-            0 | 1 => server.comes_in_one_packet(frame),
-            _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
-            _ => shown.items.insert(Item::Whole),
-        }
-        let Some(ServerPacketKind::Request { message, kind, follows, .. }) = request else {
-            return;
-        };
-        if follows {
-            shown.items.insert(Item::Verified);
-        }
-        server.counts.see(event, kind, contradiction(event));
-        if let Some(kind) = server.kind(kind) {
-            kind.describes = kind.describes || only_describes(event, kind.name);
-            kind.sizes.see(event, packets.len());
-            kind.hops.see(event.context().hop_limit);
-        }
-        let describes = event.message().describes;
-        let port = describes.and_then(|it| described::first(event, it.game_port));
-        let port = port.and_then(described::number).and_then(|it| it.try_into().ok());
-        server.game_port = port.or(server.game_port);
-        self.responded.responds(message, event, self.remembered);
     }
 
     /// A response that matches no request.

@@ -11,8 +11,7 @@ use crate::diagnose::facts::{Failure, NO_ACCIDENT};
 pub(in crate::diagnose) fn proves_nothing(registration: &mut Registration) {
     for item in [Item::Challenged, Item::Echo, Item::Probed, Item::ProbeBack, Item::Accepted] {
         let fact = registration.fact_mut(item);
-        let why = fact.failure(false).filter(|why| why.cause.kind == CauseKind::Silence).cloned();
-        if let Some(why) = why {
+        if let Some(why) = fact.silence().cloned() {
             fact.fails_by(Vec::new());
             fact.open_by(Failure { cause: &causes::CAPTURE_DROPS, ..why });
         }
@@ -43,8 +42,7 @@ pub(in crate::diagnose) fn queried_by_master(
 ) {
     let is_asked = registration.master.is_some_and(|master| asks(&master.ip()));
     let challenged = registration.fact_mut(Item::Challenged);
-    let why = challenged.failure(false).filter(|why| why.cause.kind == CauseKind::Silence);
-    if let Some(frame) = why.map(|why| why.frame).filter(|_| is_asked) {
+    if let Some(frame) = challenged.silence().map(|why| why.frame).filter(|_| is_asked) {
         challenged.fails_by(Vec::new());
         challenged.open(&causes::NOT_IN_CAPTURE, frame, "the master queries it instead");
     }

@@ -213,11 +213,11 @@ fn elsewhere(address: SocketAddr, server: &mut Server, may_be_others: bool) {
         server.fact_mut(Item::FromAsked).doubt(Vec::new(), why);
         return;
     }
-    let toward = server.only_failing(Item::FromAsked);
-    let toward = toward.map_or(String::new(), |client| format!(", all to {client}"));
+    let toward = server.all_to_one(Item::FromAsked);
     let failure = |(.., frame): &(_, _, u64)| {
-        let why = Failure::with(cause, *frame, &values);
-        Failure { text: why.text.clone() + &toward, ..why }
+        let mut why = Failure::with(cause, *frame, &values);
+        why.text.extend(toward.as_deref());
+        why
     };
     let failures = server.elsewhere.iter().map(failure).collect();
     server.fact_mut(Item::FromAsked).fails_by(failures);

@@ -384,6 +384,11 @@ impl Server {
         one.filter(|_| self.clients.len() > 1)
     }
 
+    /// That all responses which fail a condition go to one of several clients.
+    pub(in crate::diagnose) fn all_to_one(&self, item: Item) -> Option<String> {
+        self.only_failing(item).map(|client| format!(", all to {client}"))
+    }
+
     /// The requests of the only kind whose responses fail a condition, if these are so many, and no response to that kind
     /// meets it.
     pub(in crate::diagnose) fn only_kind_failing(&self, item: Item, times: u64) -> Option<String> {

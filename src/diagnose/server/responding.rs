@@ -465,9 +465,8 @@ fn too_many(server: &mut Server, item: Item) {
         return;
     }
     let is_too_many = is_too_much(bad, all);
-    let client = server.only_failing(item).map(|client| client.to_string());
-    let toward = client.or_else(|| server.only_kind_failing(item, bad));
-    let toward = toward.map_or(String::new(), |toward| format!(", all to {toward}"));
+    let of_kind = || server.only_kind_failing(item, bad).map(|kind| format!(", all to {kind}"));
+    let toward = server.all_to_one(item).or_else(of_kind).unwrap_or_default();
     let text = format!("{} of {} responses{toward}: {}", grouped(bad), grouped(all), latest.text);
     let failure = Failure { text, ..latest.clone() };
     let is_kept = failure.cause.unknown.contains(&item);

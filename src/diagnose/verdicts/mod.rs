@@ -120,12 +120,13 @@ impl DiagnosedParty {
         first_no(&self.items)
     }
 
-    /// All conditions that are not met, each with its first line, which names another service of a master.
-    pub fn faults(&self) -> impl Iterator<Item = (&ItemVerdict, String)> {
+    /// All conditions that are not met; each but the first, which the party's line names, with a line of its own, which
+    /// names another service of a master.
+    pub fn faults(&self) -> impl Iterator<Item = (&ItemVerdict, Option<String>)> {
         let faults = self.items.iter().filter(|it| it.verdict == Verdict::No);
-        faults.map(|it| {
+        faults.enumerate().map(|(nth, it)| {
             let of = it.master.map_or(String::new(), |service| format!("{service}: "));
-            (it, of + &it.headline())
+            (it, (nth > 0).then(|| format!("Also: {of}{}", it.headline())))
         })
     }
 

@@ -175,9 +175,9 @@ impl Pattern {
             item_at(&mut client.kinds, kind.unwrap_or(KINDS - 1)).add_one(is_answered);
             if !is_answered {
                 client.oldest = client.oldest.max(age);
-                let said = exchange.refusal.as_deref().filter(|_| client.refused.is_none());
-                client.refused =
-                    said.map(|said| said.text.clone().into()).or(client.refused.take());
+                if client.refused.is_none() {
+                    client.refused = exchange.refusal.as_ref().map(|it| it.text.clone().into());
+                }
             }
         }
         let appendix = exchange.request.appendix();
