@@ -72,7 +72,9 @@ pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink
         } else if let Some(check) = cx.shared.reply_from_elsewhere(payload) {
             check.elsewhere = Some(payload.from.port());
         }
-        if let Some(probe) = &mut probing.probe {
+        let clock = cx.settings.clock(payload.time);
+        // One that comes long after an answered probe answers another one, which the capture lacks.
+        if let Some(probe) = probing.probe.as_mut().filter(|probe| probe.may_be_answered(clock)) {
             sink.answers(probe.reply(true));
             probe.settle();
         }

@@ -365,8 +365,13 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
         registration.expect_any();
     }
     let early = registration.take_early();
-    // One challenge answers one request, and joins come first.
+    // One challenge answers one request, and joins come first. Where an info string followed an old join, the challenge for it
+    // is only missing from the capture.
+    let is_served = |asked: &PendingRequest| {
+        early.is_none() && asked.is_overdue(clock) && registration.claimed_since(asked.mark.time)
+    };
     let fits = |asked: &PendingRequest| match asked.what {
+        _ if is_served(asked) => None,
         Asked::Challenge(_) => Some(0),
         Asked::NewChallenge => Some(1),
         Asked::List(_) | Asked::Info => None,

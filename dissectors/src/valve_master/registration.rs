@@ -158,6 +158,11 @@ impl Registration {
         self.engine
     }
 
+    /// Whether an info string with a challenge came after this time.
+    pub(super) fn claimed_since(&self, time: Time) -> bool {
+        self.claim.is_some_and(|(_, claimed)| claimed > time)
+    }
+
     /// Whether no challenge came to the latest join.
     pub(super) fn awaits_challenge(&self) -> bool {
         self.joined.is_some() && !self.is_challenged

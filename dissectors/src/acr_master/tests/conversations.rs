@@ -329,6 +329,18 @@ fn a_response_knows_its_request() {
     );
 }
 
+#[test]
+fn a_later_answer_belongs_to_no_probe_that_was_answered() {
+    let mut lab = Lab::new();
+    let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
+    lab.tcp(0.0, (S, M), S, register, LabSegment::default());
+    lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
+    lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
+    lab.udp(300.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
+    let replies: Vec<_> = lab.sink.heard.iter().map(|heard| heard.reply.is_some()).collect();
+    assert_eq!(replies, [false, false, true, false]);
+}
+
 /// The result of a registration whose probe is not answered. The capture ends soon after it.
 fn unanswered(refused: Option<u64>, answered: bool) -> [u64; 3] {
     let (mut conversation, mut lab) = (None, Lab::new());

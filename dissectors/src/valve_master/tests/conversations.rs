@@ -766,6 +766,23 @@ fn a_reply_names_the_latest_sending_of_its_query() {
 }
 
 #[test]
+fn a_challenge_answers_no_old_join_that_an_info_string_followed() {
+    let (first, reported, second, late) = (given(4), info("4"), info("5"), given(6));
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (50, MASTER, SERVER, &first[..]),
+        (60, SERVER, MASTER, &reported[..]),
+        (300_000, SERVER, MASTER, &b"q"[..]),
+        (300_060, SERVER, MASTER, &second[..]),
+        (1_500_000, MASTER, SERVER, &late[..]),
+    ];
+    assert_eq!(converse(&steps, 1_600_000).replies[5], None);
+    // Without the info string, it is a late one.
+    let late = [&steps[..4], &steps[5..]].concat();
+    assert_eq!(converse(&late, 1_600_000).replies[4].map(|reply| reply.request), Some(4));
+}
+
+#[test]
 fn what_was_refused_is_unanswered_for_certain() {
     let asked = [(0, CLIENT, MASTER, &query(ALL, "")[..]), (20, CLIENT, MASTER, &[REFUSED, 1][..])];
     assert_eq!(converse(&asked, 30).failed(), ["VM026"]);
