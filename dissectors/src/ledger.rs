@@ -314,17 +314,17 @@ impl Ledger {
     /// Adds an event of this flow, with the servers of [`CrossFlowEvent::Listed`] and the text beside it.
     pub fn cross_flow(
         &mut self,
-        fact: CrossFlowEvent,
+        event: CrossFlowEvent,
         (servers, text): (&[Listed], &[u8]),
         basis: &Basis,
     ) {
         let seen = &basis.seen;
         self.early.begin(seen.mark.time);
         // How many more there are than needed, depends on threads.
-        if !self.full && fact != CrossFlowEvent::Described {
+        if !self.full && event != CrossFlowEvent::Described {
             self.latest = Some(*basis);
         }
-        match fact {
+        match event {
             CrossFlowEvent::Challenged(challenge) => {
                 self.challenge(challenge, *basis);
                 self.queried([seen.to, seen.from], seen.mark.time);

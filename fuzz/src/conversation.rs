@@ -342,9 +342,9 @@ impl Sink for Basis {
     fn listed(&mut self, server: SocketAddr) {
         self.said.push(server.to_string());
     }
-    fn cross_flow(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
+    fn cross_flow(&mut self, event: CrossFlowEvent, seen: SeenMessage) {
         assert!(seen.mark.frame <= self.frame);
-        self.said.push(format!("{fact:?} {seen:?}"));
+        self.said.push(format!("{event:?} {seen:?}"));
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         covers(&self.tree, payload.bytes.len());

@@ -327,8 +327,8 @@ fn answered(
 ) -> Option<PendingRequest> {
     let what = cx.conversation.requests.get(at)?.what;
     let is_known = |challenge: Read<i32>| {
-        let fact = issued(payload.to.ip(), payload.from, challenge.value);
-        cx.shared.issued.contains(&fact) == Some(true)
+        let given = issued(payload.to.ip(), payload.from, challenge.value);
+        cx.shared.issued.contains(&given) == Some(true)
     };
     let answer = Answer {
         complete: what.is_complete(response),

@@ -279,8 +279,8 @@ mod tests {
             self.servers.push(server);
         }
 
-        fn cross_flow(&mut self, fact: CrossFlowEvent, _: SeenMessage) {
-            let CrossFlowEvent::Listed(rules) = fact else { panic!("{fact:?}") };
+        fn cross_flow(&mut self, event: CrossFlowEvent, _: SeenMessage) {
+            let CrossFlowEvent::Listed(rules) = event else { panic!("{event:?}") };
             assert_eq!(rules.queried.code, rules::GS1032.code);
             self.listed = true;
         }

@@ -38,8 +38,8 @@ pub(super) fn accepted<S: Sink>(
         rules::wrong_challenge_answered(claimed, sink);
     }
     if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {
-        let fact = CrossFlowEvent::Accepted { challenge: challenge as u32, foreign: None };
-        sink.cross_flow(fact, payload.seen());
+        let event = CrossFlowEvent::Accepted { challenge: challenge as u32, foreign: None };
+        sink.cross_flow(event, payload.seen());
     }
 }
 

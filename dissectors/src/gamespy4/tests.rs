@@ -63,7 +63,7 @@ struct Outcome {
     /// The replies that responses name.
     replies: Vec<crate::kit::Reply>,
     /// Events for rules that span flows.
-    facts: Vec<CrossFlowEvent>,
+    events: Vec<CrossFlowEvent>,
     results: RuleResults,
 }
 
@@ -148,9 +148,9 @@ impl Stage {
     /// The capture continues to `milliseconds` and ends.
     fn ends(&mut self, milliseconds: i64) -> Outcome {
         self.lab.end(milliseconds as f64 / 1000.0);
-        let lab::TestRecorder { heard, replies, facts, results, .. } =
+        let lab::TestRecorder { heard, replies, events, results, .. } =
             std::mem::take(&mut self.lab.sink);
-        Outcome { reported: heard.into_iter().map(Reported::of).collect(), replies, facts, results }
+        Outcome { reported: heard.into_iter().map(Reported::of).collect(), replies, events, results }
     }
 }
 

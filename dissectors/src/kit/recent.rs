@@ -17,8 +17,8 @@ pub struct Recent {
 
 impl Recent {
     /// Adds an item; after more than `most` new ones the oldest are forgotten.
-    pub fn insert(&mut self, fact: &impl Hash, most: usize) {
-        self.fresh.push(self.seed.hash_one(fact).into());
+    pub fn insert(&mut self, item: &impl Hash, most: usize) {
+        self.fresh.push(self.seed.hash_one(item).into());
         if self.fresh.len() >= AT_ONCE || self.young.len() + self.fresh.len() > most {
             self.settle(most.max(1));
         }
@@ -37,16 +37,16 @@ impl Recent {
 
     /// Whether an item is in the set. `None`: it is not, but items have been forgotten.
     #[inline]
-    pub fn contains(&self, fact: &impl Hash) -> Option<bool> {
+    pub fn contains(&self, item: &impl Hash) -> Option<bool> {
         if self.young.is_empty() && self.fresh.is_empty() {
             return Some(false);
         }
-        self.look_for(fact)
+        self.look_for(item)
     }
 
     #[inline(never)]
-    fn look_for(&self, fact: &impl Hash) -> Option<bool> {
-        let hash = self.seed.hash_one(fact).into();
+    fn look_for(&self, item: &impl Hash) -> Option<bool> {
+        let hash = self.seed.hash_one(item).into();
         if self.fresh.contains(&hash) || self.young.contains(&hash) || self.old.contains(&hash) {
             return Some(true);
         }
@@ -139,19 +139,19 @@ mod tests {
         /// Items in the batch behave like items in the set.
         #[test]
         fn facts_are_remembered_at_once(
-            facts in prop::collection::vec(0u8..200, 0..400),
+            items in prop::collection::vec(0u8..200, 0..400),
             most in 0usize..150,
         ) {
             let mut recent = Recent::default();
             let (mut young, mut old, mut forgot) = (HashSet::new(), HashSet::new(), false);
-            for fact in facts {
-                recent.insert(&fact, most);
+            for item in items {
+                recent.insert(&item, most);
                 if young.len() >= most.max(1) {
                     forgot |= !old.is_empty();
                     old = std::mem::take(&mut young);
                 }
-                young.insert(fact);
-                for asked in [fact, fact.wrapping_sub(1), 7, 250] {
+                young.insert(item);
+                for asked in [item, item.wrapping_sub(1), 7, 250] {
                     let there = young.contains(&asked) || old.contains(&asked);
                     let known = if there { Some(true) } else { (!forgot).then_some(false) };
                     prop_assert_eq!(recent.contains(&asked), known);
@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(recent.contains(&1), Some(true));
         assert_eq!(recent.contains(&2), Some(false));
         assert!(!recent.forgot());
-        for fact in 2..=7 {
-            recent.insert(&fact, 2);
+        for item in 2..=7 {
+            recent.insert(&item, 2);
         }
         assert_eq!(recent.contains(&7), Some(true));
         assert_eq!(recent.contains(&1), None);

@@ -85,8 +85,8 @@ pub trait Sink {
     fn cross_flow(&mut self, _: CrossFlowEvent, _: SeenMessage) {}
     /// The same, with a text beside the event.
     #[inline(always)]
-    fn cross_flow_with(&mut self, fact: CrossFlowEvent, seen: SeenMessage, _: &[u8]) {
-        self.cross_flow(fact, seen);
+    fn cross_flow_with(&mut self, event: CrossFlowEvent, seen: SeenMessage, _: &[u8]) {
+        self.cross_flow(event, seen);
     }
     /// The sender, a game server, describes itself. The text of [`CrossFlowEvent::Described`] is made only if it is
     /// needed.
@@ -100,13 +100,13 @@ pub trait Sink {
         &mut self,
         rule: &'static Rule,
         at: Option<Span>,
-        fact: CrossFlowEvent,
+        event: CrossFlowEvent,
         seen: SeenMessage,
         detail: impl FnOnce() -> String,
     ) {
         match at {
             Some(at) => self.checked(rule, false, at, detail),
-            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
+            None => self.recalled(rule, false, event.evidence(), &seen.mark, detail),
         }
     }
     /// The sender broke a rule about what should have come before, and nothing of the receiver is on this flow: `what` is
@@ -118,8 +118,8 @@ pub trait Sink {
         evidence: Evidence,
         seen: SeenMessage,
     ) {
-        let fact = CrossFlowEvent::Unheard { what: Name(what), evidence, rule };
-        self.unless_explained(rule, None, fact, seen, || what.to_owned());
+        let event = CrossFlowEvent::Unheard { what: Name(what), evidence, rule };
+        self.unless_explained(rule, None, event, seen, || what.to_owned());
     }
     /// A server's message announces the port that players join: reported if it is not its own.
     fn announces(&mut self, port: Option<u16>, payload: &Payload<'_>) {

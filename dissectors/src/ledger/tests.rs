@@ -29,11 +29,11 @@ fn ledger(most: usize) -> Ledger {
 }
 
 /// Breaches with their frames, and passed rules with their counts.
-fn review(facts: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
+fn review(events: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
     let mut ledger = ledger(1000);
-    for (frame, (fact, from, to)) in (1..).zip(facts) {
+    for (frame, (event, from, to)) in (1..).zip(events) {
         ledger.cross_flow(
-            *fact,
+            *event,
             (&[listed(LISTED_SERVER.parse().unwrap())], b""),
             &seen(frame, from, to),
         );
@@ -138,22 +138,22 @@ fn a_shared_challenge_is_proven_if_the_flow_is_complete() {
 
 #[test]
 fn one_server_has_one_layout_for_all() {
-    let facts = [
+    let events = [
         (CrossFlowEvent::Split(Name("Orange Box"), &A2S053), S, C),
         (CrossFlowEvent::Split(Name("Orange Box"), &A2S053), S, D),
         (CrossFlowEvent::Split(Name("GoldSrc"), &A2S053), S, "10.0.2.1:50000"),
     ];
     let breaches = [("A2S053".to_owned(), false, 3), ("A2S053".to_owned(), true, 1)];
-    assert_eq!(review(&facts), breaches);
+    assert_eq!(review(&events), breaches);
 }
 
 #[test]
 fn a_challenge_is_counted_once() {
     let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
-    let fact = CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All);
-    let facts = [(fact, m, C), (fact, n, C), (fact, m, D)];
+    let event = CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All);
+    let events = [(event, m, C), (event, n, C), (event, m, D)];
     let breaches = [(false, 3), (true, 2)];
-    assert_eq!(review(&facts), breaches.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
+    assert_eq!(review(&events), breaches.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
 }
 
 #[test]

@@ -52,12 +52,12 @@ pub(super) fn challenge_from_another<S: Sink>(
     sink: &mut S,
 ) {
     sink.claims_number(challenge.value.cast_unsigned());
-    let fact = CrossFlowEvent::Foreign {
+    let event = CrossFlowEvent::Foreign {
         challenge: challenge.value as u32,
         evidence: occasion.evidence,
         rule: &A2S022,
     };
-    sink.unless_explained(&A2S022, Some(challenge.at), fact, occasion.seen, || {
+    sink.unless_explained(&A2S022, Some(challenge.at), event, occasion.seen, || {
         format!("the challenge {} was never issued to this client", challenge.value)
     });
 }
@@ -234,13 +234,13 @@ pub(in crate::a2s) fn accepted<S: Sink>(
 ) {
     let is_foreign = asked.what.has(Notes::FOREIGN) && guarded;
     let foreign: Option<(_, &'static Rule)> = is_foreign.then_some((occasion.evidence, &A2S024));
-    let fact = CrossFlowEvent::Accepted { challenge: asked.what.challenge() as u32, foreign };
+    let event = CrossFlowEvent::Accepted { challenge: asked.what.challenge() as u32, foreign };
     if foreign.is_none() {
-        sink.cross_flow(fact, occasion.seen);
+        sink.cross_flow(event, occasion.seen);
         return;
     }
     sink.claims_number(asked.what.challenge().cast_unsigned());
-    sink.unless_explained(&A2S024, Some(at), fact, occasion.seen, || {
+    sink.unless_explained(&A2S024, Some(at), event, occasion.seen, || {
         let (request, challenge) = (asked.what.kind.name(), asked.what.challenge());
         format!("{request} with {challenge}, never issued to this client, is answered")
     });

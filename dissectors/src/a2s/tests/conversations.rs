@@ -254,8 +254,8 @@ fn a_response_to_one_of_two_ports_is_left_to_the_ledger() {
     lab.packet(0.05, C, "10.0.0.2:27016", &bytes("FFFFFFFF 55 FFFFFFFF"), false);
     lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
     assert_eq!(verdict(&lab, &rules::A2S065), [0, 0, 0]);
-    let unasked = |fact: &&CrossFlowEvent| matches!(fact, CrossFlowEvent::Unasked(it) if it.challenge.is_some());
-    assert_eq!(lab.sink.facts.iter().filter(unasked).count(), 1);
+    let unasked = |event: &&CrossFlowEvent| matches!(event, CrossFlowEvent::Unasked(it) if it.challenge.is_some());
+    assert_eq!(lab.sink.events.iter().filter(unasked).count(), 1);
 }
 
 /// A challenge that this server did not give may be from another one, if this server has not
@@ -263,8 +263,8 @@ fn a_response_to_one_of_two_ports_is_left_to_the_ledger() {
 #[test]
 fn a_challenge_of_another_flow_is_left_to_the_ledger() {
     let foreign = |steps: &[(f64, char, &str)]| {
-        let facts = conversation(steps, 9.0).sink.facts;
-        facts.iter().any(|fact| matches!(fact, CrossFlowEvent::Foreign { .. }))
+        let events = conversation(steps, 9.0).sink.events;
+        events.iter().any(|event| matches!(event, CrossFlowEvent::Foreign { .. }))
     };
     let (asks, uses) = ((0.0, 'c', "FFFFFFFF 55 FFFFFFFF"), (0.3, 'c', "FFFFFFFF 55 07000000"));
     assert!(foreign(&[asks, uses]));

@@ -104,8 +104,8 @@ pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     let UnaskedResponse { name, kind, timestamp, challenge } = response;
     let exchange = Exchange::new(&ELSEWHERE, name, bit(kind), seen.mark.time, evidence);
     let (id, challenge) = (Some(masked(timestamp)), challenge.map(i32::cast_unsigned));
-    let fact = CrossFlowEvent::Unasked(Exchange { id, challenge, ..exchange });
-    sink.unless_explained(&GS4030, Some(Span::default()), fact, seen, || {
+    let event = CrossFlowEvent::Unasked(Exchange { id, challenge, ..exchange });
+    sink.unless_explained(&GS4030, Some(Span::default()), event, seen, || {
         format!("no {name} request of this client waits for an answer")
     });
 }
@@ -208,9 +208,9 @@ pub(in crate::gamespy4) fn challenge_of_another<S: Sink>(
     sink: &mut S,
 ) {
     let challenge = challenge.cast_unsigned();
-    let fact = CrossFlowEvent::Foreign { challenge, evidence, rule: &GS4008 };
+    let event = CrossFlowEvent::Foreign { challenge, evidence, rule: &GS4008 };
     let at = read.map(|read| read.at);
-    sink.unless_explained(&GS4008, at, fact, seen, || NONE_GIVEN.to_owned());
+    sink.unless_explained(&GS4008, at, event, seen, || NONE_GIVEN.to_owned());
 }
 
 /// What GS4007 says of a request without a challenge.
@@ -275,8 +275,8 @@ pub(in crate::gamespy4) fn challenge_of_another_answered<S: Sink>(
     sink: &mut S,
 ) {
     let foreign: Option<(_, &'static Rule)> = Some((evidence, &GS4010));
-    let fact = CrossFlowEvent::Accepted { challenge: challenge.cast_unsigned(), foreign };
-    sink.unless_explained(&GS4010, Some(Span::default()), fact, seen, || WRONG_ANSWERED.to_owned());
+    let event = CrossFlowEvent::Accepted { challenge: challenge.cast_unsigned(), foreign };
+    sink.unless_explained(&GS4010, Some(Span::default()), event, seen, || WRONG_ANSWERED.to_owned());
 }
 
 /// A request with a wrong challenge was not answered.

@@ -500,7 +500,7 @@ fn zeros_before_the_variables_are_a_header() {
 /// The ledger knows what it was given on another flow.
 #[test]
 fn a_response_to_a_challenge_that_was_never_sent() {
-    let accepted = |fact: &&CrossFlowEvent| matches!(fact, CrossFlowEvent::Accepted { .. });
+    let accepted = |event: &&CrossFlowEvent| matches!(event, CrossFlowEvent::Accepted { .. });
     let response = packet(0x80, 0, TABLE);
     for (given, challenge, failed, accepts) in
         [(None, 7, &[][..], 1), (Some(8), 7, &["GS4010"], 1), (Some(7), 7, &[], 0)]
@@ -515,9 +515,9 @@ fn a_response_to_a_challenge_that_was_never_sent() {
         let outcome = stage.server(30, &response).ends(60);
         let broken: Vec<_> = outcome.failed().into_iter().filter(|code| code == "GS4010").collect();
         assert_eq!(broken, failed, "{given:?}");
-        assert_eq!(outcome.facts.iter().filter(accepted).count(), accepts);
+        assert_eq!(outcome.events.iter().filter(accepted).count(), accepts);
         let reported = given.map(CrossFlowEvent::Challenged);
-        assert!(reported.is_none_or(|reported| outcome.facts.contains(&reported)), "{given:?}");
+        assert!(reported.is_none_or(|reported| outcome.events.contains(&reported)), "{given:?}");
     }
 
     // Other games' form has no challenge.
@@ -526,7 +526,7 @@ fn a_response_to_a_challenge_that_was_never_sent() {
     stage.client(20, b"\xFE\xFD\x00\x10\x20\x30\x41\xFF\xFF\xFF\x01");
     let outcome = stage.server(30, &response).ends(60);
     assert!(!outcome.failed().contains(&"GS4010".to_owned()));
-    assert_eq!(outcome.facts.iter().filter(accepted).count(), 0);
+    assert_eq!(outcome.events.iter().filter(accepted).count(), 0);
 }
 
 #[test]

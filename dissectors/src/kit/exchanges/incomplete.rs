@@ -32,13 +32,13 @@ impl IncompleteResponse {
         let name = "a part of a split answer";
         let exchange = Exchange::new(rules, name, Self::KIND, began, evidence);
         let exchange = Exchange { id: Some(id), parts: Some(parts), ..exchange };
-        let (fact, seen) = if is_asked {
+        let (event, seen) = if is_asked {
             let seen = SeenMessage { from: first.to, to: first.from, ..first };
             (CrossFlowEvent::Unanswered(exchange), seen)
         } else {
             (CrossFlowEvent::Unasked(exchange), first)
         };
         let at = Some(Span::default());
-        sink.unless_explained(rules.answered, at, fact, seen, || parts.to_string());
+        sink.unless_explained(rules.answered, at, event, seen, || parts.to_string());
     }
 }

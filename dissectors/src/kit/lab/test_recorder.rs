@@ -64,7 +64,7 @@ pub(crate) struct TestRecorder {
     pub(crate) results: RuleResults,
     pub(crate) heard: Vec<HeardMessage>,
     /// Events for rules that span flows.
-    pub(crate) facts: Vec<CrossFlowEvent>,
+    pub(crate) events: Vec<CrossFlowEvent>,
     /// Which requests were answered.
     pub(crate) replies: Vec<Reply>,
     reply: Option<Reply>,
@@ -90,21 +90,21 @@ impl Sink for TestRecorder {
         assert_eq!(before, None, "{} begins inside another", message.name);
         true
     }
-    fn cross_flow(&mut self, fact: CrossFlowEvent, _: SeenMessage) {
-        self.facts.push(fact);
+    fn cross_flow(&mut self, event: CrossFlowEvent, _: SeenMessage) {
+        self.events.push(event);
     }
     fn unless_explained(
         &mut self,
         rule: &'static Rule,
         at: Option<Span>,
-        fact: CrossFlowEvent,
+        event: CrossFlowEvent,
         seen: SeenMessage,
         detail: impl FnOnce() -> String,
     ) {
-        self.facts.push(fact);
+        self.events.push(event);
         match at {
             Some(at) => self.checked(rule, false, at, detail),
-            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
+            None => self.recalled(rule, false, event.evidence(), &seen.mark, detail),
         }
     }
     fn answers(&mut self, reply: Reply) {

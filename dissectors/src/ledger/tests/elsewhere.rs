@@ -37,10 +37,10 @@ fn exchange(frame: u64, kinds: u8, due: bool) -> Exchange {
 }
 
 /// Breaches - with `?` if not proven - and passed rules, in the order of the codes.
-fn reported(facts: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<String> {
+fn reported(events: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<String> {
     let mut ledger = ledger(most);
-    for &(frame, fact, from, to) in facts {
-        ledger.cross_flow(fact, (&[], b""), &seen(frame, from, to));
+    for &(frame, event, from, to) in events {
+        ledger.cross_flow(event, (&[], b""), &seen(frame, from, to));
     }
     let review = ledger.review(Loads::default(), SPAN, |_| true);
     let broken = |rule: &Rule, evidence: Evidence| {
@@ -67,8 +67,8 @@ fn response(frame: u64, kinds: u8) -> (u64, CrossFlowEvent, &'static str, &'stat
 
 #[test]
 fn a_response_from_another_host_is_reported_once() {
-    let facts = [response(20, 2 | 4), request(1, 4, S)];
-    assert_eq!(reported(&facts, 100), ["A2S062 kept", "A2S065"]);
+    let events = [response(20, 2 | 4), request(1, 4, S)];
+    assert_eq!(reported(&events, 100), ["A2S062 kept", "A2S065"]);
 }
 
 /// A flow that was evicted for lack of memory continues as another one.
@@ -109,18 +109,18 @@ fn a_response_to_each_repeat_is_reported_once() {
 
 #[test]
 fn an_id_in_both_messages_decides() {
-    let with = |(frame, fact, from, to): (u64, CrossFlowEvent, &'static str, &'static str), id| {
-        let fact = match fact {
+    let with = |(frame, event, from, to): (u64, CrossFlowEvent, &'static str, &'static str), id| {
+        let event = match event {
             CrossFlowEvent::Unasked(it) => CrossFlowEvent::Unasked(Exchange { id: Some(id), ..it }),
             CrossFlowEvent::Unanswered(it) => {
                 CrossFlowEvent::Unanswered(Exchange { id: Some(id), ..it })
             }
-            fact => fact,
+            event => event,
         };
-        (frame, fact, from, to)
+        (frame, event, from, to)
     };
-    let facts = [with(request(1, 4, S), 7), with(request(2, 4, D), 8), with(response(20, 4), 8)];
-    assert_eq!(reported(&facts, 100), ["A2S062", "A2S062 kept", "A2S065"]);
+    let events = [with(request(1, 4, S), 7), with(request(2, 4, D), 8), with(response(20, 4), 8)];
+    assert_eq!(reported(&events, 100), ["A2S062", "A2S062 kept", "A2S065"]);
 }
 
 /// The client cannot know that the challenge is not from the server that it asked.
@@ -134,8 +134,8 @@ fn a_challenge_from_another_host_may_be_used() {
     };
     let accepted =
         (40, CrossFlowEvent::Accepted { challenge: 7, foreign: Some((EVIDENCE, &A2S024)) }, S, C);
-    let facts = [request(1, 4, S), given, used(7), accepted];
-    assert_eq!(reported(&facts, 100), ["A2S022 kept", "A2S062 kept", "A2S065"]);
+    let events = [request(1, 4, S), given, used(7), accepted];
+    assert_eq!(reported(&events, 100), ["A2S022 kept", "A2S062 kept", "A2S065"]);
     let other = [request(1, 4, S), given, used(8)];
     assert_eq!(reported(&other, 100), ["A2S022", "A2S062 kept", "A2S065"]);
     // Its use shows which of the two servers was asked.
@@ -144,7 +144,7 @@ fn a_challenge_from_another_host_may_be_used() {
     // A response is due to a request with it.
     let mut asked = exchange(30, 4, false);
     asked.challenge = Some(7);
-    let ignored = [facts[0], facts[1], used(7), (30, CrossFlowEvent::Unanswered(asked), C, S)];
+    let ignored = [events[0], events[1], used(7), (30, CrossFlowEvent::Unanswered(asked), C, S)];
     assert_eq!(reported(&ignored, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
     assert_eq!(A2S022.code.to_string(), "A2S022");
 }
@@ -152,8 +152,8 @@ fn a_challenge_from_another_host_may_be_used() {
 /// Beyond the maximum, everything is checked by itself, and the missing room is reported.
 #[test]
 fn flows_beyond_the_limit_are_checked_individually() {
-    let facts = Vec::from_iter((1..=5).map(|frame| request(frame * 4000, 4, S)));
-    assert_eq!(reported(&facts, 3), ["A2S062", "A2S062", "A2S062", "A2S062 2x", "NET011"]);
+    let events = Vec::from_iter((1..=5).map(|frame| request(frame * 4000, 4, S)));
+    assert_eq!(reported(&events, 3), ["A2S062", "A2S062", "A2S062", "A2S062 2x", "NET011"]);
 }
 
 /// A response may belong to a request that did not fit, and the reverse.
@@ -193,15 +193,15 @@ fn challenges_beyond_the_limit_are_inconclusive_if_some_came_from_elsewhere() {
 
 #[test]
 fn an_address_that_may_have_asked_is_not_called_a_victim() {
-    let accused = |facts: &[(u64, CrossFlowEvent, &'static str, &'static str)], most| {
-        reported(facts, most).contains(&"SEC005".to_owned())
+    let accused = |events: &[(u64, CrossFlowEvent, &'static str, &'static str)], most| {
+        reported(events, most).contains(&"SEC005".to_owned())
     };
     let responses = Vec::from_iter((1..=60).map(|n| response(n * 10, 4)));
     assert!(accused(&responses, 1000) && accused(&responses, 10));
     // It asked another host, which may be the one that responds.
     let asked = |count: u64| (0..count).map(|n| request(n * 4000 + 9000, 4, S));
-    let facts = Vec::from_iter(responses.iter().copied().chain(asked(1)));
-    assert!(accused(&facts, 1000) && !accused(&facts, 10));
+    let events = Vec::from_iter(responses.iter().copied().chain(asked(1)));
+    assert!(accused(&events, 1000) && !accused(&events, 10));
     // It is unknown who sent the requests that did not fit.
     let mut few = responses[..30].to_vec();
     assert!(accused(&few, 40));
@@ -221,8 +221,8 @@ fn responses_beyond_the_limit_do_not_add_to_earlier_windows() {
 #[test]
 fn many_unsolicited_responses_are_one_finding() {
     let checked = |responses: u64, apart: u64| {
-        let facts = Vec::from_iter((1..=responses).map(|n| response(n * apart, 4)));
-        let reported = reported(&facts, 1000);
+        let events = Vec::from_iter((1..=responses).map(|n| response(n * apart, 4)));
+        let reported = reported(&events, 1000);
         Vec::from_iter(reported.into_iter().filter(|it| it.starts_with("SEC005")))
     };
     assert_eq!(checked(19, 10), [""; 0]);

@@ -102,14 +102,14 @@ impl<F: FieldSink> Sink for Recorder<F> {
             self.batch.message_lists(number, server);
         }
     }
-    fn cross_flow(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
-        self.cross_flow_with(fact, seen, b"");
+    fn cross_flow(&mut self, event: CrossFlowEvent, seen: SeenMessage) {
+        self.cross_flow_with(event, seen, b"");
     }
-    fn cross_flow_with(&mut self, fact: CrossFlowEvent, seen: SeenMessage, text: &[u8]) {
-        if let CrossFlowEvent::Listed(ListRules { filtered: Some(_), .. }) = fact {
+    fn cross_flow_with(&mut self, event: CrossFlowEvent, seen: SeenMessage, text: &[u8]) {
+        if let CrossFlowEvent::Listed(ListRules { filtered: Some(_), .. }) = event {
             self.describe_until(seen.mark.time.after(MINUTE));
         }
-        let is_needed = match fact {
+        let is_needed = match event {
             CrossFlowEvent::StrayPart(_) => self.needs.elsewhere,
             CrossFlowEvent::Unanswered(_) | CrossFlowEvent::Unasked(_) => {
                 self.needs.cross_flow || self.needs.elsewhere
@@ -119,7 +119,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
         if let Some(context) = self.batch.context().filter(|_| is_needed) {
             let FlowFacts { number: flow, began, lossy, .. } = context.flow;
             let (order, basis) = (context.moment, Basis { seen, flow, began, lossy });
-            self.batch.push_cross_flow(order, fact, basis, text);
+            self.batch.push_cross_flow(order, event, basis, text);
         }
     }
     #[inline]
@@ -132,25 +132,25 @@ impl<F: FieldSink> Sink for Recorder<F> {
         &mut self,
         rule: &'static Rule,
         at: Option<Span>,
-        fact: CrossFlowEvent,
+        event: CrossFlowEvent,
         seen: SeenMessage,
         detail: impl FnOnce() -> String,
     ) {
         if self.needs.cross_flow {
             if at.is_none() {
-                self.unanswered(rule, fact.evidence(), &seen.mark);
+                self.unanswered(rule, event.evidence(), &seen.mark);
             }
-            let (evidence, time) = (fact.evidence(), seen.mark.time);
+            let (evidence, time) = (event.evidence(), seen.mark.time);
             let before = at.is_none().then_some((evidence, time));
             let time = before.map(|(_, time)| time);
-            let fact = fact.with(self.results.in_rounds(rule, evidence, time));
+            let event = event.with(self.results.in_rounds(rule, evidence, time));
             self.results.round_broken(rule, before);
-            return self.cross_flow(fact, seen);
+            return self.cross_flow(event, seen);
         }
-        self.cross_flow(fact, seen);
+        self.cross_flow(event, seen);
         match at {
             Some(at) => self.checked(rule, false, at, detail),
-            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
+            None => self.recalled(rule, false, event.evidence(), &seen.mark, detail),
         }
     }
     #[inline]
