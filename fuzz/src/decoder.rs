@@ -38,15 +38,15 @@ pub(crate) fn run(bytes: &[u8]) {
     let whole = decoded(bytes, 0, 1);
     let halves = [decoded(bytes, 0, 2), decoded(bytes, 1, 2)];
     assert_eq!(whole.packets, halves[0].packets);
-    assert_eq!(whole.flows, halves[0].flows + halves[1].flows, "flows of shares");
+    assert_eq!(whole.flows, halves[0].flows + halves[1].flows, "flows of parts");
     let mut parts = [&halves[0].messages[..], &halves[1].messages[..]].concat();
     let mut messages = whole.messages;
     parts.sort();
     messages.sort();
-    assert_eq!(messages, parts, "messages of shares");
+    assert_eq!(messages, parts, "messages of parts");
 }
 
-/// The result of a share.
+/// The result of a part.
 struct Decoded {
     packets: u64,
     flows: u32,

@@ -136,7 +136,7 @@ def _parties(
         yield found.finish()
 
     def put_together(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        for _, own in groupby(_by_share(batches), key=itemgetter(0)):
+        for _, own in groupby(_by_task(batches), key=itemgetter(0)):
             portions = map(itemgetter(1), own)
             reading = arguments.native_reading()
             found, is_cut = _native.parties(table, plan.value, reading, portions)
@@ -145,10 +145,10 @@ def _parties(
             yield from _for_spark(table, found)
 
     portions = rows.mapInArrow(analyse, _columns(_native.schemas()[1]))
-    # One task merges what all partitions have of a host; each share of the hosts is a task.
+    # One task merges what all partitions have of a host; each has some of the hosts.
     return (
-        portions.repartition(partitions, "share")
-        .sortWithinPartitions("share", "from", "partition", "number")
+        portions.repartition(partitions, "task")
+        .sortWithinPartitions("task", "from", "partition", "number")
         .mapInArrow(put_together, _spark_schema(table))
     )
 
@@ -314,13 +314,13 @@ def _for_spark(
         yield pyarrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _by_share(
+def _by_task(
     batches: Iterable[pyarrow.RecordBatch],
 ) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
-    """Groups of portions with the same share within a batch."""
+    """Groups of portions with the same task within a batch."""
     for batch in batches:
         first = 0
-        for share, rows in groupby(batch["share"].to_pylist()):
+        for task, rows in groupby(batch["task"].to_pylist()):
             count = sum(1 for _ in rows)
-            yield share, batch.slice(first, count)
+            yield task, batch.slice(first, count)
             first += count

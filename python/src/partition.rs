@@ -54,7 +54,7 @@ static ROW: LazyLock<SchemaRef> = LazyLock::new(|| {
 
 static PORTION: LazyLock<SchemaRef> = LazyLock::new(|| {
     schema_of(&[
-        ("share", DataType::Int32),
+        ("task", DataType::Int32),
         ("from", DataType::Int64),
         ("partition", DataType::Int32),
         ("number", DataType::Int32),
@@ -339,16 +339,16 @@ impl<R: Reports + Send> Current<R> {
 
 fn as_batch(portions: Vec<Portion>) -> PyResult<PyArrowType<RecordBatch>> {
     let (mut from, mut data) = (Int64Builder::new(), BinaryBuilder::new());
-    let [mut share, mut partition, mut number] = [(); 3].map(|()| Int32Builder::new());
+    let [mut task, mut partition, mut number] = [(); 3].map(|()| Int32Builder::new());
     for portion in portions {
-        share.append_value(short(portion.share));
+        task.append_value(short(portion.task));
         from.append_value(signed(portion.from));
         partition.append_value(short(portion.partition));
         number.append_value(short(portion.number));
         data.append_value(portion.data);
     }
     let columns: Vec<ArrayRef> = vec![
-        Arc::new(share.finish()),
+        Arc::new(task.finish()),
         Arc::new(from.finish()),
         Arc::new(partition.finish()),
         Arc::new(number.finish()),
@@ -398,7 +398,7 @@ fn portion(batch: &RecordBatch, at: usize) -> Option<Portion> {
     let from = batch.column_by_name("from")?.as_primitive_opt::<Int64Type>()?.value(at);
     let data = batch.column_by_name("data")?.as_binary_opt::<i32>()?.value(at).to_vec();
     Some(Portion {
-        share: short("share")?,
+        task: short("task")?,
         from: from.try_into().ok()?,
         partition: short("partition")?,
         number: short("number")?,

@@ -1,5 +1,5 @@
 //! The tables of servers, masters and clients of captures that many processes read: the results of each partition,
-//! and how they are merged in shares.
+//! and how they are merged, in tasks of some hosts each.
 
 use std::sync::Arc;
 
@@ -45,11 +45,11 @@ impl SummariesOf {
         batch: PyArrowType<RecordBatch>,
     ) -> PyResult<PyArrowType<RecordBatch>> {
         let SummariesOf { plan, options, wanted, current } = self;
-        // As many shares as there are partitions.
-        let shares = u32::try_from(plan.partitions).unwrap_or(u32::MAX);
+        // As many tasks as there are partitions.
+        let tasks = u32::try_from(plan.partitions).unwrap_or(u32::MAX);
         current.rows(py, &batch.0, |partition| {
             let (plan, filter) = (Arc::clone(plan), wanted.filter.clone());
-            Summaries::new(plan, options.clone(), filter, wanted.bytes, [partition, shares])
+            Summaries::new(plan, options.clone(), filter, wanted.bytes, [partition, tasks])
         })
     }
 
@@ -59,7 +59,7 @@ impl SummariesOf {
     }
 }
 
-/// Merges one share of the servers, masters or clients. Returns their rows, and whether some did not fit into memory.
+/// Merges the servers, masters or clients of one task. Returns their rows, and whether some did not fit into memory.
 #[pyfunction]
 fn parties(
     table: &str,

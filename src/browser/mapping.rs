@@ -21,7 +21,7 @@ impl Mapping {
     }
 
     /// Adds a reader. They are not counted.
-    pub(super) fn share(&self) -> u8 {
+    pub(super) fn add_reader(&self) -> u8 {
         0
     }
 

@@ -178,7 +178,7 @@ impl Input {
     /// A second reader of the same bytes from the current position; `None` for a stream.
     pub(super) fn fork(&self) -> Option<Input> {
         let Input::Mapped(mapped) = self else { return None };
-        let reader = mapped.mapping.share();
+        let reader = mapped.mapping.add_reader();
         Some(Input::Mapped(Mapped { mapping: Arc::clone(&mapped.mapping), reader, ..*mapped }))
     }
 

@@ -92,7 +92,7 @@ impl Mapping {
     }
 
     /// Adds a reader. Returns the previous number of readers.
-    pub(super) fn share(&self) -> u8 {
+    pub(super) fn add_reader(&self) -> u8 {
         self.readers.fetch_add(1, Ordering::Relaxed)
     }
 

@@ -256,7 +256,7 @@ impl PageCollector {
     /// read again. Returns whether there are any.
     fn shares_out(&mut self, room: usize) -> bool {
         let seen = self.captures.iter().map(|capture| capture.sample.seen());
-        self.most = share(seen.collect(), MESSAGES);
+        self.most = fair_share(seen.collect(), MESSAGES);
         self.room = room / self.captures.len().max(1);
         self.captures.iter().any(|capture| is_short(&capture.sample, self.most))
     }
@@ -267,15 +267,14 @@ fn is_short(sample: &Sample, most: usize) -> bool {
     sample.is_full() || sample.taken().0 > most
 }
 
-/// The share of each of several captures, so that a large one does not reduce the share of smaller
-/// ones.
-fn share(mut wanted: Vec<u64>, all: usize) -> usize {
+/// How much each of several captures gets of all, so that a large one does not take from smaller ones.
+fn fair_share(mut wanted: Vec<u64>, all: usize) -> usize {
     wanted.sort_unstable();
     let (mut left, mut sharers) = (all, wanted.len());
     for wants in wanted {
-        let share = left / sharers;
-        let Some(wants) = usize::try_from(wants).ok().filter(|wants| *wants <= share) else {
-            return share.max(1);
+        let each = left / sharers;
+        let Some(wants) = usize::try_from(wants).ok().filter(|wants| *wants <= each) else {
+            return each.max(1);
         };
         (left, sharers) = (left - wants, sharers - 1);
     }
@@ -284,14 +283,14 @@ fn share(mut wanted: Vec<u64>, all: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::fair_share;
 
     #[test]
     fn shares_are_fair() {
-        assert_eq!(share(vec![3, 5], 10), 10, "all get what they want");
-        assert_eq!(share(vec![100, 2], 10), 8);
-        assert_eq!(share(vec![100, 2, 100], 10), 4);
-        assert_eq!(share(vec![7, 7], 10), 5);
-        assert_eq!(share(vec![1; 20], 10), 1);
+        assert_eq!(fair_share(vec![3, 5], 10), 10, "all get what they want");
+        assert_eq!(fair_share(vec![100, 2], 10), 8);
+        assert_eq!(fair_share(vec![100, 2, 100], 10), 4);
+        assert_eq!(fair_share(vec![7, 7], 10), 5);
+        assert_eq!(fair_share(vec![1; 20], 10), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Reads one capture with several threads; each follows the flows of its share of all pairs of
+//! Reads one capture with several threads; each follows the flows of its part of all pairs of
 //! hosts.
 //!
 //! Every thread reads the whole capture, because reading a packet's headers takes less time than

@@ -102,7 +102,7 @@ impl Analysis {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
     /// The task that reads it, if several share the work; otherwise 0.
-    pub share: u32,
+    pub task: u32,
     /// The earliest position in it; portions are read in this order.
     pub from: u64,
     /// Its partition, and its number in that, from 0.
@@ -189,7 +189,7 @@ impl Portions {
         let through = part.through().rank();
         let data = content::of_events(&part, is_last);
         let Portions { from, partition, number, .. } = *self;
-        let portion = Portion { share: 0, from, partition, number, data };
+        let portion = Portion { task: 0, from, partition, number, data };
         (self.from, self.number) = (through, self.number + 1);
         portion
     }
@@ -219,6 +219,6 @@ impl Reports for Portions {
         each(self.portion(true));
         let Portions { analysis, partition, number, .. } = self;
         let data = content::of_totals(&analysis.decoder.into_totals(), &analysis.runs);
-        each(Portion { share: 0, from: u64::MAX >> 1, partition, number, data });
+        each(Portion { task: 0, from: u64::MAX >> 1, partition, number, data });
     }
 }

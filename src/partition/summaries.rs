@@ -26,12 +26,12 @@ enum Content {
 }
 
 /// Analyses a partition for the tables of servers, masters and clients. The rows are divided by
-/// host into shares, each of which is [merged](put_together) separately.
+/// host among tasks, each of which is [merged](put_together) separately.
 pub struct Summaries {
     analysis: Analysis,
     summary: Summary,
     filter: Option<Filter>,
-    shares: u32,
+    tasks: u32,
     partition: u32,
     number: u32,
 }
@@ -44,13 +44,13 @@ impl Summaries {
         options: Options,
         filter: Option<Filter>,
         bytes: usize,
-        [partition, shares]: [u32; 2],
+        [partition, tasks]: [u32; 2],
     ) -> Summaries {
         Summaries {
             analysis: Analysis::new(plan, options, partition),
             summary: Summary::of_partition(bytes, filter.is_some()),
             filter,
-            shares,
+            tasks,
             partition,
             number: 0,
         }
@@ -69,12 +69,12 @@ impl Summaries {
 
     /// Passes on the messages with servers' names.
     fn names(&mut self, each: &mut dyn FnMut(Portion)) {
-        let names = self.summary.take_names().split(self.shares as usize);
-        for (share, names) in (0..).zip(names).filter(|(_, names)| !names.is_empty()) {
+        let names = self.summary.take_names().split(self.tasks as usize);
+        for (task, names) in (0..).zip(names).filter(|(_, names)| !names.is_empty()) {
             let (partition, number) = (self.partition, self.number);
             let from = names.from();
             let data = to_bytes(&Content::Names(names));
-            each(Portion { share, from, partition, number, data });
+            each(Portion { task, from, partition, number, data });
             self.number += 1;
         }
     }
@@ -97,19 +97,19 @@ impl Reports for Summaries {
             self.read(each);
         }
         self.names(each);
-        let Summaries { analysis, summary, shares, partition, number, .. } = self;
+        let Summaries { analysis, summary, tasks, partition, number, .. } = self;
         let mut totals = Some(Box::new(analysis.into_totals()));
-        for (share, summary) in (0..).zip(summary.split(shares as usize)) {
+        for (task, summary) in (0..).zip(summary.split(tasks as usize)) {
             // Totals are reported once.
             let data = to_bytes(&Content::Rows(Box::new(summary), totals.take()));
-            each(Portion { share, from: u64::MAX >> 1, partition, number, data });
+            each(Portion { task, from: u64::MAX >> 1, partition, number, data });
         }
     }
 }
 
-/// Merges one share of all partitions' servers, masters and clients: its portions, in the order of
+/// Merges the servers, masters and clients of one task, of all partitions: its portions, in the order of
 /// [`Portion::from`]. Tables take at most this many bytes of memory. Returns the totals, too, with
-/// the first share; packets of other traffic are not counted by port.
+/// the first task; packets of other traffic are not counted by port.
 ///
 /// # Errors
 /// A portion is invalid in this version, or missing.

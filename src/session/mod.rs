@@ -8,7 +8,7 @@
 //! - `translation`: datagrams that were recorded before and behind NAT.
 //!
 //! It knows no output, no file and no threads; but several decoders can share a capture: each reads
-//! all of it, and follows the flows of its share of all pairs of hosts.
+//! all of it, and follows the flows of its part of all pairs of hosts.
 
 mod drive;
 mod engine;

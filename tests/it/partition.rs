@@ -154,19 +154,19 @@ impl Cluster {
         String::from_utf8(json).expect("text")
     }
 
-    /// The table of servers, merged in this number of shares; for one share also the output of
+    /// The table of servers, merged in this number of tasks; for one task also the output of
     /// `summary --merge --format json`.
-    fn servers(&self, shares: u32) -> (Vec<String>, String) {
+    fn servers(&self, tasks: u32) -> (Vec<String>, String) {
         let wanted = wanted();
         let mut portions = self.portions(|partition| {
             let options = Options { needs: wanted.needs(), ..options() };
             let (plan, bytes) = (read(&self.plan), wanted.bytes);
-            Summaries::new(plan, options, None, bytes, [partition, shares])
+            Summaries::new(plan, options, None, bytes, [partition, tasks])
         });
-        portions.sort_by_key(|it| (it.share, it.from, it.partition, it.number));
+        portions.sort_by_key(|it| (it.task, it.from, it.partition, it.number));
         let (plan, mut rows, mut json) = (read(&self.plan), Rows::default(), Vec::new());
-        for share in 0..shares {
-            let mut own = portions.iter().filter(|portion| portion.share == share).cloned();
+        for task in 0..tasks {
+            let mut own = portions.iter().filter(|portion| portion.task == task).cloned();
             let (summary, totals) =
                 put_together(&plan, wanted.bytes, &mut own).expect("whole portions");
             for table in PARTIES {
@@ -385,11 +385,11 @@ fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
             let many = cluster.check(complete);
             is_the_same_verdict(one, &many, &format!("{what}, complete: {complete}"));
         }
-        // Merged in one share, and in as many as there are partitions.
-        let shares = if partitions.is_multiple_of(4) { partitions as u32 } else { 1 };
-        let (many, all) = cluster.servers(shares);
+        // Merged in one task, and in as many as there are partitions.
+        let tasks = if partitions.is_multiple_of(4) { partitions as u32 } else { 1 };
+        let (many, all) = cluster.servers(tasks);
         assert_eq!(servers, many, "{what}");
-        if shares == 1 {
+        if tasks == 1 {
             is_the_same_summary(&summary, &all, &what);
         }
         kept = cluster.kept;

@@ -239,7 +239,7 @@ fn fragmented_tunnels_are_read_by_the_thread_of_the_inner_hosts() {
     std::fs::remove_file(path).ok();
 }
 
-/// The originals of copies may be in the share of another thread.
+/// The originals of copies may be in the part of another thread.
 #[test]
 fn datagrams_before_and_behind_nat_have_the_same_output() {
     let name = format!("gamewire-threads-nat-{}.pcap", std::process::id());

@@ -150,7 +150,12 @@ impl Stage {
         self.lab.end(milliseconds as f64 / 1000.0);
         let lab::TestRecorder { heard, replies, events, results, .. } =
             std::mem::take(&mut self.lab.sink);
-        Outcome { reported: heard.into_iter().map(Reported::of).collect(), replies, events, results }
+        Outcome {
+            reported: heard.into_iter().map(Reported::of).collect(),
+            replies,
+            events,
+            results,
+        }
     }
 }
 

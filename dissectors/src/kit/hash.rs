@@ -111,12 +111,12 @@ pub(crate) type HashedSet = HashSet<ShortHash, BuildHasherDefault<IdentityHash>>
 pub(crate) struct ShortHash([u16; 3]);
 
 impl ShortHash {
-    /// Shares that hashes are divided into.
-    pub(crate) const SHARES: u16 = 8;
+    /// Parts that hashes are divided into.
+    pub(crate) const PARTS: u16 = 8;
 
-    /// Its share, from bits that hardly influence its place in a map.
+    /// Its part, from bits that hardly influence its place in a map.
     #[inline]
-    pub(crate) fn share(self) -> u16 {
+    pub(crate) fn part(self) -> u16 {
         self.0[1] >> 13
     }
 

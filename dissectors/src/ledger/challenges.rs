@@ -83,15 +83,15 @@ impl Challenges {
     }
 }
 
-/// Marks the first element of each key. The keys are processed in several passes, a share in each,
+/// Marks the first element of each key. The keys are processed in several passes, a part in each,
 /// to save memory at the end of a capture.
 fn firsts(given: &[Given]) -> Vec<bool> {
     let mut firsts = vec![false; given.len()];
     let mut seen = HashedSet::default();
-    for turn in 0..ShortHash::SHARES {
+    for turn in 0..ShortHash::PARTS {
         seen.clear();
         for (given, is_first) in given.iter().zip(&mut firsts) {
-            if given.key.share() == turn {
+            if given.key.part() == turn {
                 *is_first = seen.insert(given.key);
             }
         }
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// One of each share and some more.
+    /// One of each part and some more.
     fn short(key: u64) -> ShortHash {
         ShortHash::from(key << 29 | key)
     }

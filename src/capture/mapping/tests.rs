@@ -141,8 +141,8 @@ fn a_window_that_all_have_passed_is_given_back_and_can_be_read_again() {
     let bytes: Vec<u8> = (0..2 * WINDOW as u32 / 4).flat_map(u32::to_le_bytes).collect();
     fs::write(&shrinking.path, &bytes).expect("a larger file");
     let mapping = Mapping::new(shrinking.handle()).expect("a mapping");
-    mapping.share();
-    mapping.share();
+    mapping.add_reader();
+    mapping.add_reader();
     assert!(mapping.bytes() == bytes);
     let address = mapping.bytes().as_ptr() as usize;
     let all = resident(address);
@@ -165,7 +165,7 @@ fn of_several_readers_each_maps_some_stretches_ahead() {
     let address = mapping.bytes().as_ptr() as usize;
     mapping.enter(0, 0);
     assert_eq!(resident(address), 0, "one alone maps none");
-    assert_eq!([mapping.share(), mapping.share()], [0, 1]);
+    assert_eq!([mapping.add_reader(), mapping.add_reader()], [0, 1]);
     mapping.enter(0, 0);
     assert_eq!(resident(address), 0, "the other's");
     mapping.enter(0, 1);

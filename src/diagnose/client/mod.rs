@@ -83,7 +83,7 @@ pub(super) struct Client {
 struct ServerExchanges {
     server: SocketAddr,
     protocol: Id,
-    share: ExchangeCounts,
+    counts: ExchangeCounts,
     /// Those that are answered with something else than a response.
     odd: u64,
     /// The latest request, and the latest one to which a response came.
@@ -252,14 +252,14 @@ impl Client {
             self.items.good(Item::GetsAnswers, exchange.request.frame);
         }
         let protocol = exchange.request.protocol;
-        let share = ExchangeCounts::default();
+        let counts = ExchangeCounts::default();
         let new =
-            || ServerExchanges { server, protocol, share, odd: 0, asked_at: 0, answered_at: 0 };
+            || ServerExchanges { server, protocol, counts, odd: 0, asked_at: 0, answered_at: 0 };
         let is_it = |it: &ServerExchanges| (it.server, it.protocol) == (server, protocol);
         if let Some(of) = find_or_add(&mut self.servers, SERVERS, is_it, new)
             && !exchange.is_owed_nothing()
         {
-            of.share.add_one(exchange.is_answered);
+            of.counts.add_one(exchange.is_answered);
             of.odd += u64::from(exchange.is_odd);
             of.asked_at = of.asked_at.max(frame);
             if exchange.is_answered && !exchange.is_odd {
@@ -314,9 +314,9 @@ impl Client {
 
     /// Requests are wrong that may be, if the server answers none of them.
     fn settle_doubts(&mut self) {
-        let is_answered_at_all = self.servers.iter().any(|it| it.share.answered > 0);
+        let is_answered_at_all = self.servers.iter().any(|it| it.counts.answered > 0);
         let answers = |server: &SocketAddr| {
-            self.servers.iter().any(|it| it.server == *server && it.share.answered > 0)
+            self.servers.iter().any(|it| it.server == *server && it.counts.answered > 0)
         };
         let doubts = std::mem::take(&mut self.doubts);
         let is_of_challenge = |why: &Failure| why.cause == &causes::clients::CHALLENGE_WRONG;
@@ -418,17 +418,17 @@ impl Client {
             challenge.open_by(Failure::with(&causes::clients::CHALLENGE_ASTRAY, frame, &[]));
         }
         let servers = std::mem::take(&mut self.servers);
-        for of @ ServerExchanges { server, protocol: id, share, .. } in &servers {
+        for of @ ServerExchanges { server, protocol: id, counts, .. } in &servers {
             let Some(pattern) = patterns(server) else { continue };
             let answers = pattern.responds_in();
             match answers.first() {
-                Some(other) if share.answered == of.odd && !answers.contains(id) => {
+                Some(other) if counts.answered == of.odd && !answers.contains(id) => {
                     let right = servers.iter().filter(|it| it.server == *server);
                     let right = right.filter(|it| answers.contains(&it.protocol));
                     let found = right.map(|it| it.answered_at).max();
                     self.asks_in_another_protocol(of, *other, found.unwrap_or(0));
                 }
-                Some(_) if share.answered > 0 => self.items.good(Item::RightProtocol, 0),
+                Some(_) if counts.answered > 0 => self.items.good(Item::RightProtocol, 0),
                 _ => {}
             }
             if let Some(why) = pattern.has_expired(own).filter(|_| !is_lossy) {
@@ -437,7 +437,7 @@ impl Client {
             }
             let is_judged = answers.contains(id) && !is_lossy && !explains(server);
             if is_judged {
-                self.gets_answers(own, (*server, *share), pattern);
+                self.gets_answers(own, (*server, *counts), pattern);
             }
         }
     }
@@ -445,9 +445,9 @@ impl Client {
     /// It asks a server in another protocol than the server answers in. `found`: its latest request that the server
     /// answers in its own; where that is the last one, it has found out.
     fn asks_in_another_protocol(&mut self, of: &ServerExchanges, other: Id, found: u64) {
-        let ServerExchanges { server, protocol, share, asked_at, .. } = of;
+        let ServerExchanges { server, protocol, counts, asked_at, .. } = of;
         self.faults.add(*server, u64::MAX);
-        self.faults.asks_in_vain(*server, share.asked);
+        self.faults.asks_in_vain(*server, counts.asked);
         if found > *asked_at {
             self.is_mended = true;
             return;
@@ -465,20 +465,20 @@ impl Client {
     fn gets_answers(
         &mut self,
         own: IpAddr,
-        (server, share): (SocketAddr, ExchangeCounts),
+        (server, counts): (SocketAddr, ExchangeCounts),
         pattern: &Pattern,
     ) {
         // What is owed nothing says nothing.
-        if self.faults.toward(server).saturating_mul(2) >= share.missing() {
+        if self.faults.toward(server).saturating_mul(2) >= counts.missing() {
             return;
         }
         let others = pattern.all.answered.saturating_sub(pattern.of_client(own).answered);
-        let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
+        let is_silent = counts.asked >= NO_ACCIDENT && counts.answered == 0 && others > 0;
         // Where it is what tells the unanswered requests of all, a few answers are no excuse.
         let is_singled_out = || {
             let is_it = |by: (_, String)| by == ("client", own.to_string());
-            share.asked >= ENOUGH
-                && (share.answered * 10 <= share.asked || pattern.breaks_off_with(own))
+            counts.asked >= ENOUGH
+                && (counts.answered * 10 <= counts.asked || pattern.breaks_off_with(own))
                 && match pattern.failure() {
                     Some(found) => found.by.is_some_and(is_it),
                     None => pattern.breaks_off_with(own),
@@ -486,15 +486,15 @@ impl Client {
         };
         let gets_answers = self.items.fact(Item::GetsAnswers);
         if is_silent && let Some(why) = pattern.other_reason(own) {
-            let asked = counted(share.asked, "request");
+            let asked = counted(counts.asked, "request");
             let text = format!("none of {asked} to {server} is answered: {}", why.text);
             gets_answers.open_by(Failure { text, ..why });
         } else if is_silent || is_singled_out() {
-            let mut why = client_unanswered(own, Some(server), share, 0);
+            let mut why = client_unanswered(own, Some(server), counts, 0);
             why.text.extend(pattern.refusal_of(own).map(|said| format!("; {said}")));
             gets_answers.fails_by(vec![why]);
         } else if let Some((span, missing)) = pattern.is_left_out(own) {
-            let mut why = client_unanswered(own, Some(server), share, 0);
+            let mut why = client_unanswered(own, Some(server), counts, 0);
             why.text +=
                 &format!("; none of {} {}", grouped(missing), in_words(span, pattern.has_dates()));
             gets_answers.fails_by(vec![why]);

@@ -70,8 +70,8 @@ impl Client {
             answered.doubt(vec![pair.frame], why);
             return;
         }
-        let share = ExchangeCounts { asked: pair.times, answered: 0 };
-        let mut unanswered = client_unanswered(pair.client, Some(server), share, pair.frame);
+        let counts = ExchangeCounts { asked: pair.times, answered: 0 };
+        let mut unanswered = client_unanswered(pair.client, Some(server), counts, pair.frame);
         unanswered.text += &format!("; {} says: {}", pair.by, pair.meaning);
         answered.fails_by(vec![unanswered]);
     }

@@ -47,7 +47,7 @@ pub enum Situation {
     /// Nothing else is known.
     #[default]
     Any,
-    /// The capture was taken at the server: what it shows is the server's own share.
+    /// The capture was taken at the server: what it shows is the server's own part.
     AtServer,
     /// The server is flooded, which explains that it responds late or seldom.
     Flooded,

@@ -80,7 +80,7 @@ impl Decoder {
     }
 
     /// One of several decoders that share a capture: the `nth`, from 0, of this many, at most
-    /// [`Decoder::most_threads`]. Each reads all packets and reports the flows of its share; the
+    /// [`Decoder::most_threads`]. Each reads all packets and reports the flows of its part; the
     /// first one also reports events without a flow.
     pub fn of_thread(options: Options, nth: usize, of: usize) -> Decoder {
         let range = ShardRange::of_thread(&options, nth, of);

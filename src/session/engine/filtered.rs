@@ -1,6 +1,6 @@
 //! When what servers say of themselves matters: soon after a list that was requested with a filter. It may be of hosts
-//! whose flows another share of the session follows, so each share looks at all packets for such requests. It may
-//! take more for one than the ledger does, never less: the results do not depend on the number of shares.
+//! whose flows another part of the session follows, so each part looks at all packets for such requests. It may
+//! take more for one than the ledger does, never less: the results do not depend on the number of parts.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ static BEGINNINGS: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 impl Session {
-    /// A datagram with this payload is of another share.
+    /// A datagram with this payload is of another part.
     #[inline]
     pub(super) fn pass_by<F: FieldSink>(&self, payload: &[u8], recorder: &mut Recorder<F>) {
         if payload.first().is_some_and(|first| BEGINNINGS.contains(first)) {
@@ -26,7 +26,7 @@ impl Session {
         }
     }
 
-    /// A packet of another share may be a request for a filtered list. Its response comes within the answer timeout:
+    /// A packet of another part may be a request for a filtered list. Its response comes within the answer timeout:
     /// others are not compared.
     pub(super) fn may_be_filtered<F: FieldSink>(&self, recorder: &mut Recorder<F>) {
         let timeout = self.context.options.settings.answer_timeout;

@@ -30,7 +30,7 @@ impl Session {
         let at = FrameRef { frame: self.context.frame, time: self.context.now.0 };
         let (range, mut is_of_others) = (self.range, false);
         let wanted = |joined: Joined<'_>| {
-            // Possible tunnels and invalid datagrams are for every share.
+            // Possible tunnels and invalid datagrams are for every part.
             is_of_others = depth < NESTED_DATAGRAMS && joined.is_udp() && !range.has(joined.ip);
             !is_of_others
         };

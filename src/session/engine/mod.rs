@@ -54,12 +54,12 @@ use shard_range::ShardRange;
 /// Decodes the packets of a capture in order.
 struct Session {
     context: PacketContext,
-    /// The shards of this session's share.
+    /// The shards of this session's part.
     shards: Vec<Shard>,
     range: ShardRange,
     fragment_events: Vec<ip_defrag::FragmentEvent>,
     /// What is counted here, and not in the context or in the shards: of other traffic, until the first flow's protocol is
-    /// identified; of cut packets, those without ports; of hosts, those that other shares have seen.
+    /// identified; of cut packets, those without ports; of hosts, those that other parts have seen.
     totals: Totals,
     translations: Translations,
 }
@@ -108,7 +108,7 @@ impl Recorded<'_> {
 }
 
 impl Session {
-    /// One of several sessions that each have a share of a capture. The first one reports events
+    /// One of several sessions that each have a part of a capture. The first one reports events
     /// without a flow.
     fn of_range(mut options: Options, range: ShardRange) -> Session {
         let limits = &mut options.settings.limits;
@@ -419,7 +419,7 @@ impl Session {
             Outcome::OtherIcmp(icmp) => self.other_icmp(icmp),
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
-        // Each share reports the hosts of its own pairs.
+        // Each part reports the hosts of its own pairs.
         let tells = match (outcome, recorded) {
             (Outcome::Fragment(fragment), _) => self.range.has(&fragment.ip),
             (_, Recorded::Joined(whole)) => self.range.has(&whole.ip),

@@ -68,7 +68,7 @@ impl Session {
 
     fn fragment_event<F: FieldSink>(&mut self, event: &FragmentEvent, recorder: &mut Recorder<F>) {
         let (source, destination) = (event.ip.source, event.ip.destination);
-        // Each share reports the results of its own pairs of hosts.
+        // Each part reports the results of its own pairs of hosts.
         let at = self.range.place_of(source, destination);
         let Some(shard) = at.and_then(|at| self.shards.get_mut(at)) else { return };
         let rule = match &event.kind {

@@ -46,7 +46,7 @@ impl Streams {
     }
 }
 
-/// The flows of a share of all pairs of hosts.
+/// The flows of a part of all pairs of hosts.
 pub(super) struct Shard {
     pub(super) table: FlowTable,
     pub(super) streams: Streams,

@@ -84,7 +84,7 @@ impl Partition {
 }
 
 impl ShardRange {
-    /// The share of the `nth` thread, from 0, of this many, at most the number of shards.
+    /// The part of the `nth` thread, from 0, of this many, at most the number of shards.
     pub(super) fn of_thread(options: &Options, nth: usize, of: usize) -> ShardRange {
         let all = count_shards(options);
         let (first, end) = (all * nth / of, all * (nth + 1) / of);
@@ -103,7 +103,7 @@ impl ShardRange {
         ShardRange { first: 0, shards: all, all, partition, is_merged: true }
     }
 
-    /// The index of two hosts' shard in this share; `None` if it belongs to another one.
+    /// The index of two hosts' shard in this part; `None` if it belongs to another one.
     #[inline]
     pub(super) fn place_of(self, a: IpAddr, b: IpAddr) -> Option<usize> {
         let Partition { nth, of } = self.partition;

@@ -106,7 +106,7 @@ impl Totals {
         self.span.is_some_and(|[begin, end]| begin.date() != end.date())
     }
 
-    /// Adds the totals of another share of the same capture.
+    /// Adds the totals of another part of the same capture.
     pub fn add_share(&mut self, other: Totals) {
         self.flows = self.flows.saturating_add(other.flows);
         self.lossy |= other.lossy;
@@ -297,7 +297,7 @@ impl PortPackets {
         }
     }
 
-    /// Adds the packets of another share of the capture.
+    /// Adds the packets of another part of the capture.
     pub fn add(&mut self, other: &PortPackets) {
         for (counts, more) in [(&mut self.udp, &other.udp), (&mut self.tcp, &other.tcp)] {
             counts.resize(counts.len().max(more.len()), 0);

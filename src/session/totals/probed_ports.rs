@@ -16,7 +16,7 @@ const PAIRS: usize = 1 << 10;
 /// How often each port was asked shortly before or after another port of its host, by the same client.
 #[derive(Default, Serialize, Deserialize)]
 pub struct ProbedPorts {
-    /// What a client asked a host last. Packets of two hosts are all in one share of a capture.
+    /// What a client asked a host last. Packets of two hosts are all in one part of a capture.
     #[serde(skip)]
     latest: RecentMap<[Host; 2], LatestRequests>,
     near: Map<SocketAddr, u64>,

@@ -68,7 +68,7 @@ impl Traffic {
         sum
     }
 
-    /// Adds the counts of another share of the same capture.
+    /// Adds the counts of another part of the same capture.
     pub(in crate::session) fn add(&mut self, other: Traffic) {
         self.messages += other.messages;
         self.protocols |= other.protocols;

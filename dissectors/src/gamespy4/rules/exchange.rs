@@ -276,7 +276,9 @@ pub(in crate::gamespy4) fn challenge_of_another_answered<S: Sink>(
 ) {
     let foreign: Option<(_, &'static Rule)> = Some((evidence, &GS4010));
     let event = CrossFlowEvent::Accepted { challenge: challenge.cast_unsigned(), foreign };
-    sink.unless_explained(&GS4010, Some(Span::default()), event, seen, || WRONG_ANSWERED.to_owned());
+    sink.unless_explained(&GS4010, Some(Span::default()), event, seen, || {
+        WRONG_ANSWERED.to_owned()
+    });
 }
 
 /// A request with a wrong challenge was not answered.

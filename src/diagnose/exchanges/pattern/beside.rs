@@ -22,13 +22,13 @@ impl Pattern {
     /// What else is unanswered where some kinds of requests always are: how many, and when, if that is one time in which
     /// nothing is answered.
     pub(in crate::diagnose) fn beside_silent_kinds(&self) -> Option<String> {
-        let others = self.kinds.iter().map(|kind| &kind.share);
-        let others = Vec::from_iter(others.filter(|share| !is_silent(&share.counts)));
-        let counts = sum(others.iter().map(|share| share.counts));
+        let others = self.kinds.iter().map(|kind| &kind.history);
+        let others = Vec::from_iter(others.filter(|history| !is_silent(&history.counts)));
+        let counts = sum(others.iter().map(|history| history.counts));
         if !is_too_much(counts.missing(), counts.asked) {
             return None;
         }
-        let spans = || others.iter().filter_map(|share| share.missing());
+        let spans = || others.iter().filter_map(|history| history.missing());
         let first = spans().map(|[first, _]| first).min()?;
         let last = spans().map(|[_, last]| last).max()?;
         let is_one = self.periods.answered_within([first, last]) == 0;

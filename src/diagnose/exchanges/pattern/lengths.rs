@@ -20,8 +20,8 @@ struct ByLength(Vec<OfLength>);
 impl ByLength {
     fn add(&mut self, length: usize, is_answered: bool) {
         let new = || (length, ExchangeCounts::default());
-        if let Some((_, share)) = find_or_add(&mut self.0, LENGTHS, |it| it.0 == length, new) {
-            share.add_one(is_answered);
+        if let Some((_, counts)) = find_or_add(&mut self.0, LENGTHS, |it| it.0 == length, new) {
+            counts.add_one(is_answered);
         }
     }
 
@@ -69,7 +69,7 @@ impl Pattern {
 
     /// The requests of some lengths, and those of others.
     fn of_lengths(&self, suspects: &[OfLength], others: &[OfLength]) -> Option<Divided> {
-        let [suspects, others] = [suspects, others].map(|of| of.iter().map(|(_, share)| *share));
+        let [suspects, others] = [suspects, others].map(|of| of.iter().map(|(_, counts)| *counts));
         Divided::of(suspects, others, self.all.missing())
     }
 }

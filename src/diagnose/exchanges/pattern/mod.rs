@@ -5,13 +5,13 @@ mod apart;
 mod beside;
 mod common_silence;
 mod divided;
+mod history;
 mod lengths;
 mod list_requests;
 mod networks;
 mod of_one;
 mod paces;
 mod periods;
-mod share;
 mod timeline;
 mod within;
 
@@ -27,12 +27,12 @@ use dissectors::kit::{Map, Time, causes};
 use self::ages::Ages;
 pub(in crate::diagnose) use self::common_silence::CommonSilences;
 use self::divided::{Candidate, Divided};
+use self::history::History;
 use self::lengths::Lengths;
 pub(in crate::diagnose) use self::list_requests::{CommonOfLists, ListRequests};
 use self::paces::Paces;
 use self::periods::Periods;
 pub(in crate::diagnose) use self::periods::in_words;
-use self::share::Share;
 use super::Exchange;
 use super::kind_words::requests;
 use crate::diagnose::facts::find_or_add::find_or_add;
@@ -90,7 +90,7 @@ struct Refusals {
 struct Kind {
     protocol: Id,
     name: &'static str,
-    share: Share,
+    history: History,
     ages: Ages,
     /// Who asks, if only one client does.
     client: Option<IpAddr>,
@@ -99,7 +99,7 @@ struct Kind {
 /// The exchanges of a client.
 #[derive(Clone, Debug, Default)]
 struct OfClient {
-    share: Share,
+    history: History,
     /// Those of each kind, at its place; of an unknown one at the last place.
     kinds: Vec<ExchangeCounts>,
     /// The age of the oldest challenge of an unanswered one, in nanoseconds.
@@ -159,19 +159,19 @@ impl Pattern {
             let new = || Kind {
                 protocol,
                 name: kind,
-                share: Share::default(),
+                history: History::default(),
                 ages: Ages::default(),
                 client: Some(client),
             };
             let known = find_or_add(&mut self.kinds, KINDS, is_it, new)?;
             known.client = known.client.filter(|known| *known == client);
-            known.share.add(time, is_answered);
+            known.history.add(time, is_answered);
             known.ages.add(age, time, is_answered);
             self.kinds.iter().position(is_it)
         });
         if self.clients.len() < CLIENTS || self.clients.contains_key(&client) {
             let client = self.clients.entry(client).or_default();
-            client.share.add(time, is_answered);
+            client.history.add(time, is_answered);
             item_at(&mut client.kinds, kind.unwrap_or(KINDS - 1)).add_one(is_answered);
             if !is_answered {
                 client.oldest = client.oldest.max(age);
@@ -204,22 +204,22 @@ impl Pattern {
 
     /// The protocols in which it is asked, and answers somehow.
     fn answers_in(&self) -> impl Iterator<Item = Id> + '_ {
-        let answered = self.kinds.iter().filter(|kind| kind.share.counts.answered > 0);
+        let answered = self.kinds.iter().filter(|kind| kind.history.counts.answered > 0);
         answered.map(|kind| kind.protocol)
     }
 
     /// Whether it is asked this kind of request so many times, and never answers it.
     pub(in crate::diagnose) fn never_answers(&self, kind: &str, times: u64) -> bool {
         let is_silent = |it: &ExchangeCounts| it.asked >= times && it.answered == 0;
-        self.kinds.iter().any(|it| it.name == kind && is_silent(&it.share.counts))
+        self.kinds.iter().any(|it| it.name == kind && is_silent(&it.history.counts))
     }
 
     /// Why a client gets no answer at all, if it is not who it is.
     pub(in crate::diagnose) fn other_reason(&self, client: IpAddr) -> Option<Failure> {
-        let share = self.clients.get(&client)?.share;
+        let history = self.clients.get(&client)?.history;
         let mut others = self.clients.iter().filter(|(other, _)| **other != client);
         let are_others_answered =
-            others.any(|(_, other)| share.is_answered_while_ends(&other.share));
+            others.any(|(_, other)| history.is_answered_while_ends(&other.history));
         // What nobody gets, or at a time when nobody gets anything, is the server's matter.
         if self.misses_what_all_miss(client) || !are_others_answered {
             let text = "others get none at that time, either";
@@ -238,7 +238,7 @@ impl Pattern {
 
     /// Why a client's requests are unanswered, if their challenges are too old: it keeps one for longer than the server.
     pub(in crate::diagnose) fn has_expired(&self, client: IpAddr) -> Option<Failure> {
-        let missing = |kind: &&Kind| kind.share.counts.missing();
+        let missing = |kind: &&Kind| kind.history.counts.missing();
         let kind = self.kinds.iter().max_by_key(missing)?;
         let is_this = is_nearly_all(missing(&kind), self.all.missing());
         let (limit, divided) = kind.ages.limit().filter(|_| is_this)?;
@@ -252,10 +252,10 @@ impl Pattern {
     /// Whether all that a client misses is of kinds that nobody gets, though others ask for them, too.
     fn misses_what_all_miss(&self, client: IpAddr) -> bool {
         let Some(client) = self.clients.get(&client) else { return false };
-        let nobody_gets = |kind: &Kind| kind.client.is_none() && is_silent(&kind.share.counts);
+        let nobody_gets = |kind: &Kind| kind.client.is_none() && is_silent(&kind.history.counts);
         let missed = (0..).zip(&client.kinds).filter(|(_, counts)| counts.missing() > 0);
         let mut missed = missed.map(|(place, _)| self.kinds.get(place));
-        client.share.counts.missing() > 0 && missed.all(|it| it.is_some_and(nobody_gets))
+        client.history.counts.missing() > 0 && missed.all(|it| it.is_some_and(nobody_gets))
     }
 
     /// Whether it no longer answers a kind of request that it answered before, and still answers others.
@@ -266,8 +266,8 @@ impl Pattern {
     /// Whether a client was answered, and no longer is, while others are.
     pub(in crate::diagnose) fn breaks_off_with(&self, client: IpAddr) -> bool {
         let others = self.clients.iter().filter(|(other, _)| **other != client);
-        let others = others.map(|(_, other)| &other.share);
-        let end = self.clients.get(&client).and_then(|client| client.share.ended(others));
+        let others = others.map(|(_, other)| &other.history);
+        let end = self.clients.get(&client).and_then(|client| client.history.ended(others));
         end.is_some_and(|end| end.count >= ENOUGH / 2)
     }
 
@@ -283,8 +283,9 @@ impl Pattern {
 
     /// Whether some are unanswered, and all are answered since, to each client that misses some.
     pub(in crate::diagnose) fn is_over(&self) -> bool {
-        let is_answered =
-            |client: &OfClient| client.share.counts.missing() == 0 || client.share.end.count == 0;
+        let is_answered = |client: &OfClient| {
+            client.history.counts.missing() == 0 || client.history.end.count == 0
+        };
         self.are_others_answered_since() && self.clients.values().all(is_answered)
     }
 
@@ -295,7 +296,7 @@ impl Pattern {
 
     /// The exchanges of one client.
     pub(in crate::diagnose) fn of_client(&self, client: IpAddr) -> ExchangeCounts {
-        self.clients.get(&client).map(|client| client.share.counts).unwrap_or_default()
+        self.clients.get(&client).map(|client| client.history.counts).unwrap_or_default()
     }
 
     /// The clients.
@@ -305,7 +306,7 @@ impl Pattern {
 
     /// Whether nearly all of its clients ask it once only.
     pub(in crate::diagnose) fn is_asked_once_by_each(&self) -> bool {
-        let once = self.clients.values().filter(|it| it.share.counts.asked == 1).count();
+        let once = self.clients.values().filter(|it| it.history.counts.asked == 1).count();
         is_nearly_all(once as u64, self.clients.len() as u64)
     }
 
@@ -313,7 +314,7 @@ impl Pattern {
     pub(in crate::diagnose) fn clients_missing(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.clients
             .iter()
-            .filter(|(_, it)| it.share.counts.missing() > 0)
+            .filter(|(_, it)| it.history.counts.missing() > 0)
             .map(|(client, _)| *client)
     }
 
@@ -407,7 +408,7 @@ impl Pattern {
         &self,
     ) -> impl Iterator<Item = (&'static str, ExchangeCounts)> {
         let answers = |id: Id| self.answers_in().any(|other| other == id);
-        let kinds = self.kinds.iter().map(|kind| (kind.protocol, kind.name, kind.share.counts));
+        let kinds = self.kinds.iter().map(|kind| (kind.protocol, kind.name, kind.history.counts));
         let silent = kinds.filter(move |(id, _, counts)| is_silent(counts) && answers(*id));
         silent.map(|(_, kind, counts)| (kind, counts))
     }
@@ -416,7 +417,7 @@ impl Pattern {
     fn of_some_kinds(&self) -> Option<Candidate> {
         let silent = Vec::from_iter(self.silent_kinds());
         let kinds = Vec::from_iter(silent.iter().map(|(kind, _)| requests(kind))).join(" and ");
-        let asked: u64 = silent.iter().map(|(_, share)| share.asked).sum();
+        let asked: u64 = silent.iter().map(|(_, counts)| counts.asked).sum();
         let values: [(_, &dyn Display); 2] = [("asked", &grouped(asked)), ("kind", &kinds)];
         let (first, _) = silent.first()?;
         let cause = &causes::answers::ONLY_SOME_KINDS;
@@ -450,12 +451,12 @@ impl Pattern {
         if self.is_rare() {
             return None;
         }
-        let clients = self.clients.iter().map(|(client, it)| (*client, it.share.counts));
+        let clients = self.clients.iter().map(|(client, it)| (*client, it.history.counts));
         let (mut silent, others): (Vec<_>, Vec<_>) =
-            clients.partition(|(_, share)| is_silent(share));
+            clients.partition(|(_, counts)| is_silent(counts));
         silent.sort_unstable_by_key(|(client, _)| *client);
-        let share = sum(silent.iter().map(|(_, share)| *share));
-        let divided = Divided { suspects: share, others: sum(others.iter().map(|it| it.1)) };
+        let counts = sum(silent.iter().map(|(_, counts)| *counts));
+        let divided = Divided { suspects: counts, others: sum(others.iter().map(|it| it.1)) };
         if !divided.is_apart(self.all.missing()) {
             return None;
         }
@@ -463,10 +464,10 @@ impl Pattern {
             [] => None,
             // Those that come while nobody is answered are not what makes the difference.
             _ if self.periods.are_one() => None,
-            [(client, share)] => {
-                let why = client_unanswered(*client, None, *share, self.frame());
+            [(client, counts)] => {
+                let why = client_unanswered(*client, None, *counts, self.frame());
                 let failure = PatternFailure::new(why, Some(("client", client.to_string())));
-                Some(Candidate { failure, errors: self.all.missing() - share.missing() })
+                Some(Candidate { failure, errors: self.all.missing() - counts.missing() })
             }
             clients => {
                 let divided = divided.if_enough()?;
@@ -527,13 +528,13 @@ pub(in crate::diagnose) fn first_names(all: impl ExactSizeIterator<Item = impl D
 pub(in crate::diagnose) fn client_unanswered(
     client: IpAddr,
     server: Option<SocketAddr>,
-    share: ExchangeCounts,
+    counts: ExchangeCounts,
     frame: u64,
 ) -> Failure {
     let toward = server.map_or(String::new(), |server| format!(" to {server}"));
     let values: [(_, &dyn Display); 4] = [
-        ("answered", &grouped(share.answered)),
-        ("asked", &grouped(share.asked)),
+        ("answered", &grouped(counts.answered)),
+        ("asked", &grouped(counts.asked)),
         ("client", &client),
         ("toward", &toward),
     ];

@@ -60,7 +60,7 @@ impl Pattern {
         self.clients.iter().for_each(|(client, of)| {
             let (clients, counts) = networks.entry(network(*client)).or_default();
             *clients += 1;
-            counts.add(of.share.counts);
+            counts.add(of.history.counts);
         });
         // That one client is not answered says nothing of those beside it.
         let is_unanswered = |of: &(usize, ExchangeCounts)| of.0 > 1 && is_silent(&of.1);

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use dissectors::kit::Time;
 
 use super::divided::{Candidate, Divide, Divided};
-use super::share::{End, Share};
+use super::history::{End, History};
 use super::within::Within;
 use super::{OfClient, Pattern, requests, shown};
 use crate::diagnose::facts::{ENOUGH, NO_ACCIDENT};
@@ -16,17 +16,17 @@ use crate::text::moment;
 impl Pattern {
     /// Nearly all unanswered requests are of one client, which was answered before.
     pub(super) fn end_of_a_client(&self) -> Option<Candidate> {
-        let clients = self.clients.iter().map(|(client, it)| (*client, it.share));
+        let clients = self.clients.iter().map(|(client, it)| (*client, it.history));
         self.end_of_a("client", Vec::from_iter(clients), ENOUGH / 2)
     }
 
     /// Nearly all unanswered requests are of one client while it gets no answer, and others do.
     pub(super) fn silence_of_a_client(&self) -> Option<Candidate> {
-        let missing = |(client, of): &(&IpAddr, &OfClient)| (of.share.counts.missing(), **client);
+        let missing = |(client, of): &(&IpAddr, &OfClient)| (of.history.counts.missing(), **client);
         let (client, of) = self.clients.iter().max_by_key(missing)?;
         self.silence_of(of)?;
-        let within = Within::a_time(&of.share, self.periods.has_dates)?;
-        let (suspects, all) = (of.share.counts, self.all);
+        let within = Within::a_time(&of.history, self.periods.has_dates)?;
+        let (suspects, all) = (of.history.counts, self.all);
         let (asked, answered) = (all.asked - suspects.asked, all.answered - suspects.answered);
         let divided = Divided { suspects, others: ExchangeCounts { asked, answered } };
         if !divided.is_apart(all.missing()) {
@@ -42,8 +42,8 @@ impl Pattern {
 
     /// A time in which a client gets no answer, and others do.
     fn silence_of(&self, client: &OfClient) -> Option<([Time; 2], Divided)> {
-        let (span, divided) = client.share.silence()?;
-        let are_others = self.all.answered > client.share.counts.answered;
+        let (span, divided) = client.history.silence()?;
+        let are_others = self.all.answered > client.history.counts.answered;
         let is_other = are_others && self.periods.answered_within(span) >= NO_ACCIDENT;
         is_other.then_some((span, divided))
     }
@@ -64,7 +64,7 @@ impl Pattern {
 
     /// The same for one kind.
     pub(super) fn end_of_a_kind(&self, least: u64) -> Option<Candidate> {
-        let kinds = self.kinds.iter().map(|kind| (kind.name, kind.share));
+        let kinds = self.kinds.iter().map(|kind| (kind.name, kind.history));
         self.end_of_a("kind", Vec::from_iter(kinds), least)
     }
 
@@ -72,13 +72,13 @@ impl Pattern {
     fn end_of_a<T: Copy + Ord + Display>(
         &self,
         by: &'static str,
-        mut shares: Vec<(T, Share)>,
+        mut histories: Vec<(T, History)>,
         least: u64,
     ) -> Option<Candidate> {
-        let most = shares.iter().max_by_key(|(one, share)| (share.end.count, *one))?.0;
-        let at = shares.iter().position(|(one, _)| *one == most)?;
-        let (one, share) = shares.swap_remove(at);
-        let End { count, span } = share.ended(shares.iter().map(|(_, other)| other))?;
+        let most = histories.iter().max_by_key(|(one, history)| (history.end.count, *one))?.0;
+        let at = histories.iter().position(|(one, _)| *one == most)?;
+        let (one, history) = histories.swap_remove(at);
+        let End { count, span } = history.ended(histories.iter().map(|(_, other)| other))?;
         let ExchangeCounts { asked, answered } = self.all;
         let suspects = ExchangeCounts { asked: count, answered: 0 };
         let others = ExchangeCounts { asked: asked - count, answered };
@@ -95,7 +95,7 @@ impl Pattern {
 
     /// Nearly all unanswered requests are of one kind.
     pub(super) fn of_a_kind(&self, divide: Divide<'_>) -> Option<Candidate> {
-        let kinds = self.kinds.iter().map(|kind| (kind.name, &kind.share));
+        let kinds = self.kinds.iter().map(|kind| (kind.name, &kind.history));
         let of_some_clients = |kind: &str| {
             let place = self.kinds.iter().position(|it| it.name == kind)?;
             let clients = self.clients.iter();
@@ -107,7 +107,7 @@ impl Pattern {
 
     /// Nearly all unanswered requests are of one client.
     pub(super) fn of_a_client(&self, divide: Divide<'_>) -> Option<Candidate> {
-        let clients = self.clients.iter().map(|(client, it)| (*client, &it.share));
+        let clients = self.clients.iter().map(|(client, it)| (*client, &it.history));
         let of_some_kinds = |client: &IpAddr| {
             let counts = &self.clients.get(client)?.kinds;
             let names = self.kinds.iter().map(|kind| requests(kind.name));
@@ -118,13 +118,13 @@ impl Pattern {
 
     /// Nobody but one client gets an answer, and that one gets all: others may be too many to be told apart.
     pub(super) fn of_all_but_one(&self) -> Option<Candidate> {
-        let mut answered = self.clients.iter().filter(|(_, it)| it.share.counts.answered > 0);
-        let (client, share) = answered.next().map(|(client, it)| (*client, it.share.counts))?;
-        if answered.next().is_some() || share.answered < self.all.answered {
+        let mut answered = self.clients.iter().filter(|(_, it)| it.history.counts.answered > 0);
+        let (client, counts) = answered.next().map(|(client, it)| (*client, it.history.counts))?;
+        if answered.next().is_some() || counts.answered < self.all.answered {
             return None;
         }
-        let others = ExchangeCounts { asked: self.all.asked - share.asked, answered: 0 };
-        let divided = Divided::of([others], [share], self.all.missing())?;
+        let others = ExchangeCounts { asked: self.all.asked - counts.asked, answered: 0 };
+        let divided = Divided::of([others], [counts], self.all.missing())?;
         let these = format!("all clients but {client}");
         Some(self.of_these(&these, &divided, "", ("all_but", client.to_string())))
     }
@@ -133,17 +133,17 @@ impl Pattern {
     fn of_a<T: Copy + Display>(
         &self,
         by: &'static str,
-        mut shares: Vec<(T, &Share)>,
+        mut histories: Vec<(T, &History)>,
         divide: Divide<'_>,
         some: &dyn Fn(&T) -> Option<Within>,
     ) -> Option<Candidate> {
-        let missing = |share: &Share| share.counts.missing();
-        let most = shares.iter().map(|(_, share)| missing(share)).max()?;
-        let at = shares.iter().position(|(_, share)| missing(share) == most)?;
-        let (one, share) = shares.swap_remove(at);
-        let others = Vec::from_iter(shares.iter().map(|(_, share)| share.counts));
-        let divided = divide(share.counts, &others)?;
-        let within = some(&one).or_else(|| Within::a_time(share, self.periods.has_dates));
+        let missing = |history: &History| history.counts.missing();
+        let most = histories.iter().map(|(_, history)| missing(history)).max()?;
+        let at = histories.iter().position(|(_, history)| missing(history) == most)?;
+        let (one, history) = histories.swap_remove(at);
+        let others = Vec::from_iter(histories.iter().map(|(_, history)| history.counts));
+        let divided = divide(history.counts, &others)?;
+        let within = some(&one).or_else(|| Within::a_time(history, self.periods.has_dates));
         let also = within.as_ref().map(Within::in_words).unwrap_or_default();
         let by = (by, one.to_string());
         let mut candidate = self.of_these(&shown(by.0, &one), &divided, &also, by);

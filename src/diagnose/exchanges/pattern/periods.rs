@@ -18,7 +18,7 @@ pub(super) const SHORTEST: i64 = 1_000_000_000;
 /// The exchanges in a span of time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
-    share: ExchangeCounts,
+    counts: ExchangeCounts,
     /// The first and the last answered request.
     answered: Option<[Time; 2]>,
     /// The same of the unanswered ones.
@@ -68,7 +68,7 @@ impl Periods {
             self.spans.splice(..0, empty);
         }
         let span = item_at(&mut self.spans, (time.since(*begun) / *width) as usize);
-        span.share.add_one(is_answered);
+        span.counts.add_one(is_answered);
         let times = if is_answered { &mut span.answered } else { &mut span.missing };
         let [first, last] = times.unwrap_or([time; 2]);
         *times = Some([first.min(time), last.max(time)]);
@@ -126,7 +126,7 @@ impl Periods {
     pub(super) fn answered_within(&self, [from, to]: [Time; 2]) -> u64 {
         let is_within = |time: &Time| (from..=to).contains(time);
         let of_span = |span: &Span| match span.answered {
-            Some(ends) if ends.iter().all(is_within) => span.share.answered,
+            Some(ends) if ends.iter().all(is_within) => span.counts.answered,
             Some(ends) => u64::from(ends.iter().any(is_within)),
             None => 0,
         };
@@ -141,7 +141,7 @@ impl Periods {
                 (Some([_, last]), Some([first, _])) => last < first,
                 (missing, _) => missing.is_none(),
             };
-            count += if is_after { span.share.answered } else { 0 };
+            count += if is_after { span.counts.answered } else { 0 };
             if span.missing.is_some() {
                 break;
             }
@@ -207,7 +207,7 @@ impl Span {
     fn continues(&self, run: &mut Option<Silence>, is_within: bool) {
         let Some(span @ [_, last]) = self.missing else { return };
         let run = run.get_or_insert(Silence { count: 0, span, is_within, is_first: !is_within });
-        run.count += self.share.missing();
+        run.count += self.counts.missing();
         run.span[1] = last;
     }
 
@@ -222,7 +222,7 @@ impl Span {
             times_of_both(self.answered, other.answered),
             times_of_both(self.missing, other.missing),
         );
-        Span { share: sum([self.share, other.share]), answered, missing }
+        Span { counts: sum([self.counts, other.counts]), answered, missing }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use dissectors::kit::Time;
 
 use super::divided::Divided;
-use super::share::Share;
+use super::history::History;
 use super::{first_names, in_words, is_silent, sum};
 use crate::session::ExchangeCounts;
 
@@ -21,8 +21,8 @@ pub(super) struct Within {
 
 impl Within {
     /// They are unanswered for a while only.
-    pub(super) fn a_time(share: &Share, has_dates: bool) -> Option<Within> {
-        let (span, divided) = share.silence()?;
+    pub(super) fn a_time(history: &History, has_dates: bool) -> Option<Within> {
+        let (span, divided) = history.silence()?;
         let names = [in_words(span, has_dates), "at other times".to_owned()];
         Some(Within { divided, names, span: Some(span) })
     }

@@ -9,7 +9,7 @@ use crate::session::ExchangeCounts;
 
 /// Exchanges that have a property in common.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Share {
+pub(super) struct History {
     pub(super) counts: ExchangeCounts,
     /// When the first and the latest answered one began.
     answered: Option<[Time; 2]>,
@@ -26,7 +26,7 @@ pub(super) struct End {
     pub(super) span: [Time; 2],
 }
 
-impl Share {
+impl History {
     /// Adds an exchange that began at this time. Unanswered ones come later than answered ones, because they end later.
     pub(super) fn add(&mut self, time: Time, is_answered: bool) {
         self.counts.add_one(is_answered);
@@ -49,11 +49,11 @@ impl Share {
 
     /// The end of those that were answered before, and no longer are, while some of the `others` still were when half of
     /// that time had passed: the server was there.
-    pub(super) fn ended<'s>(&self, mut others: impl Iterator<Item = &'s Share>) -> Option<End> {
+    pub(super) fn ended<'s>(&self, mut others: impl Iterator<Item = &'s History>) -> Option<End> {
         let [first, last] = self.end.span;
         let middle = Time(first.0 + last.since(first) / 2);
         let goes_on =
-            |other: &Share| other.latest_answered().is_some_and(|answered| answered >= middle);
+            |other: &History| other.latest_answered().is_some_and(|answered| answered >= middle);
         let is_end = self.end.count > 0 && self.answered.is_some() && others.any(goes_on);
         is_end.then_some(self.end)
     }
@@ -77,7 +77,7 @@ impl Share {
     }
 
     /// Whether another one is answered while those at its end are not.
-    pub(super) fn is_answered_while_ends(&self, other: &Share) -> bool {
+    pub(super) fn is_answered_while_ends(&self, other: &History) -> bool {
         let [first, last] = self.end.span;
         other.answered.is_some_and(|[since, until]| since <= last && first <= until)
     }
