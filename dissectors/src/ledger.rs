@@ -33,8 +33,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::abuse_rules::SEC004;
 use crate::kit::{
-    AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name,
-    Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time,
+    AbuseThresholds, Code, CrossFlowEvent, Evidence, HashedMap, Host, Limit, Map, Name, Role, Rule,
+    Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time, Unmatched,
 };
 use crate::net_rules::NET011;
 pub use balances::Balances;
@@ -349,9 +349,9 @@ impl Ledger {
                 let is_early = self.early.is_answered(ends, seen.mark.time, timeout, most);
                 self.requests_missing += u64::from(!is_early);
             }
-            CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, basis),
-            CrossFlowEvent::Unanswered(exchange) => {
-                self.open(exchange, false, basis);
+            CrossFlowEvent::Unasked(unmatched) => self.open(unmatched, true, basis),
+            CrossFlowEvent::Unanswered(unmatched) => {
+                self.open(unmatched, false, basis);
                 self.queried([seen.from, seen.to], seen.mark.time);
             }
             // An event about the whole response follows.
@@ -453,8 +453,8 @@ impl Ledger {
     }
 
     /// A response without a request, or a request without a response.
-    fn open(&mut self, exchange: Exchange, is_response: bool, basis: &Basis) {
-        if !self.elsewhere.open(exchange, is_response, basis, self.settings.most) {
+    fn open(&mut self, unmatched: Unmatched, is_response: bool, basis: &Basis) {
+        if !self.elsewhere.open(unmatched, is_response, basis, self.settings.most) {
             self.full = true;
             if is_response {
                 self.victims.answered(&basis.seen, &self.settings);

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use dissectors::kit::{CrossFlowEvent, Exchange, Finding, Rule, SeenMessage, Time};
+use dissectors::kit::{CrossFlowEvent, Finding, Rule, SeenMessage, Time, Unmatched};
 
 use crate::session::{CrossFlow, UnansweredRequest};
 
@@ -16,7 +16,7 @@ const MOST: usize = 256;
 #[derive(Default)]
 pub(super) struct Elsewhere {
     parts: VecDeque<StrayPart>,
-    responses: VecDeque<(SocketAddr, Exchange)>,
+    responses: VecDeque<(SocketAddr, Unmatched)>,
     /// The packet of a message and the rule that it does not break.
     explained: Option<(u64, &'static Rule)>,
     /// The packet of a request that another server may have answered.
@@ -38,13 +38,13 @@ impl Elsewhere {
                 let part = StrayPart { client: seen.to, id, time: seen.mark.time };
                 keep(&mut self.parts, part);
             }
-            CrossFlowEvent::Unasked(exchange) if exchange.parts.is_none() => {
-                keep(&mut self.responses, (seen.to, exchange));
+            CrossFlowEvent::Unasked(unmatched) if unmatched.parts.is_none() => {
+                keep(&mut self.responses, (seen.to, unmatched));
             }
-            CrossFlowEvent::Unanswered(exchange) if self.complete(&exchange, &seen) => {
-                self.explained = Some((seen.mark.frame, exchange.rules.answered));
+            CrossFlowEvent::Unanswered(unmatched) if self.complete(&unmatched, &seen) => {
+                self.explained = Some((seen.mark.frame, unmatched.rules.answered));
             }
-            CrossFlowEvent::Unanswered(exchange) if self.answer(&exchange, &seen) => {
+            CrossFlowEvent::Unanswered(unmatched) if self.answer(&unmatched, &seen) => {
                 self.answered = Some(seen.mark.frame);
             }
             _ => {}
@@ -52,9 +52,9 @@ impl Elsewhere {
     }
 
     /// Whether stray parts complete the response that this client got a part of.
-    fn complete(&self, exchange: &Exchange, seen: &SeenMessage) -> bool {
-        let (Some(parts), Some(id)) = (exchange.parts, exchange.id) else { return false };
-        let timeout = seen.mark.time.since(exchange.began);
+    fn complete(&self, unmatched: &Unmatched, seen: &SeenMessage) -> bool {
+        let (Some(parts), Some(id)) = (unmatched.parts, unmatched.id) else { return false };
+        let timeout = seen.mark.time.since(unmatched.began);
         let belongs = |it: &&StrayPart| {
             let apart = it.time.since(seen.mark.time).saturating_abs();
             it.client == seen.from && it.id == id && apart <= timeout
@@ -64,8 +64,8 @@ impl Elsewhere {
     }
 
     /// Whether another server sent the client a response to such a request after it, and thus perhaps to this one.
-    fn answer(&self, asked: &Exchange, seen: &SeenMessage) -> bool {
-        let fits = |response: &Exchange| {
+    fn answer(&self, asked: &Unmatched, seen: &SeenMessage) -> bool {
+        let fits = |response: &Unmatched| {
             response.rules.from_asked.code == asked.rules.from_asked.code
                 && response.kinds & asked.kinds != 0
                 && response.id == asked.id

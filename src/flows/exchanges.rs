@@ -55,7 +55,7 @@ pub struct ExchangeEffect {
 
 /// The exchanges of a flow that may still be answered. In a flood there are millions of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exchanges {
+pub struct OpenExchanges {
     /// The packets of the latest requests that were answered, by the lower halves of their numbers.
     answered_latest: [u32; 2],
     /// Twice the number of exchanges that were not answered; odd: the latest answered one was answered only by
@@ -63,7 +63,7 @@ pub struct Exchanges {
     open: u32,
 }
 
-impl Exchanges {
+impl OpenExchanges {
     /// Counts a message, if it is a request or a response.
     #[inline]
     pub fn message(
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn exchanges_of_a_flow_take_little_memory() {
-        assert!(size_of::<Exchanges>() <= 12 && size_of::<Asked>() <= 16);
+        assert!(size_of::<OpenExchanges>() <= 12 && size_of::<Asked>() <= 16);
     }
 
     /// The message of a protocol with this purpose.
@@ -191,11 +191,11 @@ mod tests {
     }
 
     /// What is counted of requests and of the packets that responses answer.
-    struct Counting(Exchanges, ExchangeCounts, Asked);
+    struct Counting(OpenExchanges, ExchangeCounts, Asked);
 
     impl Counting {
         fn new() -> Counting {
-            Counting(Exchanges::default(), ExchangeCounts::default(), Asked::default())
+            Counting(OpenExchanges::default(), ExchangeCounts::default(), Asked::default())
         }
 
         fn see(&mut self, purpose: Purpose, sending: Sending, reply: Option<Reply>) -> [u64; 2] {
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn requests_in_one_segment_are_answered_each() {
-        let (mut exchanges, mut counts) = (Exchanges::default(), ExchangeCounts::default());
+        let (mut exchanges, mut counts) = (OpenExchanges::default(), ExchangeCounts::default());
         let mut see = |purpose, reply: Option<Reply>| {
             let (message, reply) = (message(purpose), reply.as_ref());
             counts.message(exchanges.message(message, Sending::New, reply, Transport::Tcp));

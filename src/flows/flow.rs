@@ -8,7 +8,7 @@ use dissectors::kit::{FlowFacts, Info, Role, Rounds, Side, Time, Transport};
 
 use super::findings::{FindingCounts, FoundInFlows};
 use super::per_flow::{PerFlow, RoundsOfFlows};
-use super::{Asked, ExchangeCounts, Exchanges, FlowDetail, FlowKey, Stream};
+use super::{Asked, ExchangeCounts, FlowDetail, FlowKey, OpenExchanges, Stream};
 
 /// The state of a flow.
 pub enum FlowState {
@@ -38,7 +38,7 @@ pub struct Flow {
     /// Packets recorded.
     packets: u64,
     /// Its exchanges that may still be answered.
-    pub exchanges: Exchanges,
+    pub exchanges: OpenExchanges,
     /// Heap memory of its state in bytes.
     held: u32,
     /// Whether each end sent something, by [`Side::index`].
@@ -93,7 +93,7 @@ impl Flow {
             last: now,
             state: FlowState::New,
             packets: 0,
-            exchanges: Exchanges::default(),
+            exchanges: OpenExchanges::default(),
             held: 0,
             seen: [false; 2],
             has_begun: false,

@@ -16,7 +16,7 @@ pub mod stream;
 pub mod table;
 
 pub use detail::{FlowDetail, ResponseTimes};
-pub use exchanges::{Asked, ExchangeCounts, ExchangeEffect, Exchanges};
+pub use exchanges::{Asked, ExchangeCounts, ExchangeEffect, OpenExchanges};
 pub use findings::{FindingCounts, is_excused_by_drops};
 pub use flow::{Flow, FlowMut, FlowRow, FlowState, MessageCounts};
 pub use identify::{DecodeAs, Identifier};

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use dissectors::kit::{CrossFlowEvent, Exchange, Finding, Map, Time, Verdict};
+use dissectors::kit::{CrossFlowEvent, Finding, Map, Time, Unmatched, Verdict};
 
 use crate::flows::{ExchangeCounts, FindingCounts, FlowRow};
 use crate::session::{Checked, CheckedEvent, CrossFlow, MessageEvent};
@@ -58,7 +58,7 @@ impl Selection {
 
     /// A selected request has no response: a finding, unless it is reported as an event because another flow may have one.
     pub(super) fn cross_flow(&mut self, it: &CrossFlow<'_>) {
-        if let CrossFlowEvent::Unanswered(Exchange {
+        if let CrossFlowEvent::Unanswered(Unmatched {
             rules, evidence, due: true, parts: None, ..
         }) = it.event
             && evidence.suffices(rules.answered.needs)

@@ -14,7 +14,7 @@ use gamewire::{Decoder, Options, capture};
 use serde_json::Value;
 
 /// Requests, each with its repeats and its challenge round, and answered ones.
-type Exchanges = [u64; 2];
+type Counts = [u64; 2];
 
 fn out(args: &[&str], file: &str) -> String {
     gamewire([args, &["--no-config", file]].concat()).out
@@ -25,16 +25,16 @@ fn json(text: &str) -> Value {
 }
 
 /// The numbers under two names.
-fn numbers(object: &Value, names: [&str; 2]) -> Exchanges {
+fn numbers(object: &Value, names: [&str; 2]) -> Counts {
     names.map(|name| object[name].as_u64().unwrap_or_else(|| panic!("{name}: {object}")))
 }
 
-fn sum(all: impl IntoIterator<Item = Exchanges>) -> Exchanges {
+fn sum(all: impl IntoIterator<Item = Counts>) -> Counts {
     all.into_iter().fold([0; 2], |[a, b], [c, d]| [a + c, b + d])
 }
 
 /// The sums of two columns.
-fn columns(csv: &str, names: [&str; 2]) -> Exchanges {
+fn columns(csv: &str, names: [&str; 2]) -> Counts {
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let Some(header) = lines.next() else { return [0; 2] };
     let at = names.map(|name| header.iter().position(|it| *it == name).unwrap());
@@ -49,7 +49,7 @@ fn ungrouped(text: &str) -> u64 {
 }
 
 /// The numbers in `2 of 3 requests`, which follow this text.
-fn in_words(text: &str, after: &str) -> Exchanges {
+fn in_words(text: &str, after: &str) -> Counts {
     let Some((before, _)) = text.split_once(" answered") else { return [0; 2] };
     let words = before.rsplit(after).next().unwrap();
     let (answered, asked) = words.split_once(" of ").unwrap();
@@ -61,7 +61,7 @@ fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
     text.split_once(start).and_then(|(_, rest)| rest.split_once(end)).unwrap().0
 }
 
-fn of_check(file: &str) -> Vec<(&'static str, Exchanges)> {
+fn of_check(file: &str) -> Vec<(&'static str, Counts)> {
     let junit = out(&["check", "--format", "junit"], file);
     let property = |name: &str| {
         between(&junit, &format!("<property name=\"{name}\" value=\""), "\"").parse().unwrap()
@@ -85,7 +85,7 @@ fn of_check(file: &str) -> Vec<(&'static str, Exchanges)> {
     ]
 }
 
-fn of_flows(file: &str) -> Vec<(&'static str, Exchanges)> {
+fn of_flows(file: &str) -> Vec<(&'static str, Counts)> {
     let rows = out(&["flows", "--format", "json"], file);
     let rows = rows.lines().map(|line| numbers(&json(line), ["requests", "answered"]));
     let rows: Vec<_> = rows.collect();
@@ -109,7 +109,7 @@ fn of_flows(file: &str) -> Vec<(&'static str, Exchanges)> {
 }
 
 /// Of the page, and whether it has all messages.
-fn of_report(project: &Project, file: &str) -> (Vec<(&'static str, Exchanges)>, Value) {
+fn of_report(project: &Project, file: &str) -> (Vec<(&'static str, Counts)>, Value) {
     let page = project.path("page.html");
     gamewire(["report", "--no-config", "-o", &page, file]);
     let page = project.read("page.html");
@@ -137,7 +137,7 @@ fn of_report(project: &Project, file: &str) -> (Vec<(&'static str, Exchanges)>, 
     (all, capture["summary"].clone())
 }
 
-fn of_export(project: &Project, file: &str) -> Vec<(&'static str, Exchanges)> {
+fn of_export(project: &Project, file: &str) -> Vec<(&'static str, Counts)> {
     let folder = project.path("tables");
     let args = ["export", "--no-config", "--format", "csv", "--tables", "flows", "-o", &folder];
     let run = gamewire([&args[..], &[file]].concat());
@@ -150,7 +150,7 @@ fn of_export(project: &Project, file: &str) -> Vec<(&'static str, Exchanges)> {
 }
 
 /// What `view` shows in its tables.
-fn of_view(file: &Path) -> Exchanges {
+fn of_view(file: &Path) -> Counts {
     let options = Options::default();
     let ledger_settings = ledger_settings(&options.settings, options.settings.limits.remembered);
     let selection = Selection::default();

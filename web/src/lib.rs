@@ -20,7 +20,7 @@ unsafe extern "C" {
 
 /// Bytes that the worker writes, and what the last command wrote to standard output and standard error.
 #[derive(Default)]
-struct Exchange {
+struct Transfer {
     incoming: Vec<u8>,
     name: PathBuf,
     out: Vec<u8>,
@@ -28,34 +28,34 @@ struct Exchange {
 }
 
 thread_local! {
-    static EXCHANGE: RefCell<Exchange> = RefCell::default();
+    static TRANSFER: RefCell<Transfer> = RefCell::default();
 }
 
 /// Makes room for bytes of this length, and returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn gamewire_room(length: usize) -> *mut u8 {
-    EXCHANGE.with_borrow_mut(|exchange| {
-        exchange.incoming = vec![0; length];
-        exchange.incoming.as_mut_ptr()
+    TRANSFER.with_borrow_mut(|transfer| {
+        transfer.incoming = vec![0; length];
+        transfer.incoming.as_mut_ptr()
     })
 }
 
 /// Takes what the room holds as the name of the next capture.
 #[unsafe(no_mangle)]
 pub extern "C" fn gamewire_name() {
-    EXCHANGE.with_borrow_mut(|exchange| exchange.name = path(&exchange.take()));
+    TRANSFER.with_borrow_mut(|transfer| transfer.name = path(&transfer.take()));
 }
 
 /// Keeps what the room holds as a capture with that name.
 #[unsafe(no_mangle)]
 pub extern "C" fn gamewire_put() {
-    EXCHANGE.with_borrow_mut(|exchange| held::put(exchange.name.clone(), exchange.take()));
+    TRANSFER.with_borrow_mut(|transfer| held::put(transfer.name.clone(), transfer.take()));
 }
 
 /// Forgets the capture or output that the room names.
 #[unsafe(no_mangle)]
 pub extern "C" fn gamewire_remove() {
-    let name = EXCHANGE.with_borrow_mut(Exchange::take);
+    let name = TRANSFER.with_borrow_mut(Transfer::take);
     held::remove(&path(&name));
 }
 
@@ -66,23 +66,23 @@ pub extern "C" fn gamewire_run() -> u32 {
         // SAFETY: the worker provides this function, which takes two numbers.
         unsafe { gamewire_reached(done as f64, total as f64) }
     });
-    let line = EXCHANGE.with_borrow_mut(Exchange::take);
+    let line = TRANSFER.with_borrow_mut(Transfer::take);
     let line = String::from_utf8_lossy(&line);
     let args = std::iter::once("gamewire").chain(line.split('\0')).map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let code = gamewire::run(args, &mut out, &mut err, Terminal::default());
-    EXCHANGE.with_borrow_mut(|exchange| (exchange.out, exchange.err) = (out, err));
+    TRANSFER.with_borrow_mut(|transfer| (transfer.out, transfer.err) = (out, err));
     code.into()
 }
 
 /// Takes the output that the room names, in place of standard output; 1 if it is there.
 #[unsafe(no_mangle)]
 pub extern "C" fn gamewire_take() -> u32 {
-    EXCHANGE.with_borrow_mut(|exchange| {
-        let name = path(&exchange.take());
+    TRANSFER.with_borrow_mut(|transfer| {
+        let name = path(&transfer.take());
         let Some(output) = held::get(&name) else { return 0 };
         held::remove(&name);
-        exchange.out = std::sync::Arc::unwrap_or_clone(output);
+        transfer.out = std::sync::Arc::unwrap_or_clone(output);
         1
     })
 }
@@ -90,16 +90,16 @@ pub extern "C" fn gamewire_take() -> u32 {
 /// The address of what the last command wrote: 0 is standard output, 1 standard error.
 #[unsafe(no_mangle)]
 pub extern "C" fn gamewire_written(stream: u32) -> *const u8 {
-    EXCHANGE.with_borrow(|exchange| exchange.stream(stream).as_ptr())
+    TRANSFER.with_borrow(|transfer| transfer.stream(stream).as_ptr())
 }
 
 /// Its length.
 #[unsafe(no_mangle)]
 pub extern "C" fn gamewire_written_length(stream: u32) -> usize {
-    EXCHANGE.with_borrow(|exchange| exchange.stream(stream).len())
+    TRANSFER.with_borrow(|transfer| transfer.stream(stream).len())
 }
 
-impl Exchange {
+impl Transfer {
     fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.incoming)
     }

@@ -41,11 +41,11 @@ pub enum CrossFlowEvent {
         rule: &'static Rule,
     },
     /// The sender, a server, sent the receiver a response without a request.
-    Unasked(Exchange),
+    Unasked(Unmatched),
     /// The sender, a server, answered a request of the receiver's that the capture lacks, although it has others of the flow.
     RequestMissing,
     /// The receiver, a server, did not answer the sender's request.
-    Unanswered(Exchange),
+    Unanswered(Unmatched),
     /// The sender, a server, sent the receiver a part of a split response with this ID without a
     /// request. It may be a part that another server's response lacks.
     StrayPart(u32),
@@ -150,8 +150,8 @@ impl CrossFlowEvent {
             CrossFlowEvent::Accepted { foreign: Some((evidence, _)), .. }
             | CrossFlowEvent::Foreign { evidence, .. }
             | CrossFlowEvent::Unheard { evidence, .. }
-            | CrossFlowEvent::Unasked(Exchange { evidence, .. })
-            | CrossFlowEvent::Unanswered(Exchange { evidence, .. }) => *evidence = with,
+            | CrossFlowEvent::Unasked(Unmatched { evidence, .. })
+            | CrossFlowEvent::Unanswered(Unmatched { evidence, .. }) => *evidence = with,
             _ => {}
         }
         self
@@ -166,8 +166,8 @@ impl CrossFlowEvent {
             CrossFlowEvent::Foreign { evidence, .. } | CrossFlowEvent::Unheard { evidence, .. } => {
                 evidence
             }
-            CrossFlowEvent::Unasked(exchange) | CrossFlowEvent::Unanswered(exchange) => {
-                exchange.evidence
+            CrossFlowEvent::Unasked(unmatched) | CrossFlowEvent::Unanswered(unmatched) => {
+                unmatched.evidence
             }
             _ => Evidence::default(),
         }
@@ -177,7 +177,7 @@ impl CrossFlowEvent {
 /// A response without a request, or a request without a response. The other one may be on another
 /// flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exchange {
+pub struct Unmatched {
     /// The rules that apply.
     pub rules: &'static ResponseRules,
     /// The name of the request or response, for people.
@@ -272,7 +272,7 @@ pub struct ResponseRules {
     pub answered: &'static Rule,
 }
 
-impl Exchange {
+impl Unmatched {
     /// A response, or a request that was sent once.
     pub fn new(
         rules: &'static ResponseRules,
@@ -280,10 +280,10 @@ impl Exchange {
         kinds: u8,
         began: Time,
         evidence: Evidence,
-    ) -> Exchange {
+    ) -> Unmatched {
         let (name, id, challenge, tries) = (Name(name), None, None, 1);
         let (due, parts) = (true, None);
-        Exchange { rules, name, kinds, id, challenge, began, tries, due, parts, evidence }
+        Unmatched { rules, name, kinds, id, challenge, began, tries, due, parts, evidence }
     }
 }
 

@@ -63,8 +63,8 @@ pub use cause::{Cause, CauseKind, Values};
 pub use counted::counted;
 pub use coverage::Coverage;
 pub use cross_flow::{
-    CrossFlowEvent, Exchange, GameName, ListRules, NewFor, PartsFound, Registration,
-    RegistrationStep, ResponseRules, SeenMessage,
+    CrossFlowEvent, GameName, ListRules, NewFor, PartsFound, Registration, RegistrationStep,
+    ResponseRules, SeenMessage, Unmatched,
 };
 pub use diagnosis::{Diagnosis, Symptom};
 pub use evidence::{Evidence, Finding, Verdict};

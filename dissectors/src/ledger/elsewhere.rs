@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::{Basis, CrossFlowBreach, Detail, KeptRule, UncheckedCounts};
 use crate::kit::{
-    Code, Evidence, Exchange, Map, Role, Rule, SeenMessage, Set, ShortMark, Time, is_of_several,
+    Code, Evidence, Map, Role, Rule, SeenMessage, Set, ShortMark, Time, Unmatched, is_of_several,
 };
 
 /// Maximum number of kinds of requests of a protocol.
@@ -19,8 +19,8 @@ const LOOKED_THROUGH: usize = 64;
 /// Requests and responses that may belong together, and the results that depend on it.
 #[derive(Clone, Default)]
 pub(super) struct Elsewhere {
-    responses: Vec<Unmatched>,
-    requests: Vec<Unmatched>,
+    responses: Vec<UnmatchedEntry>,
+    requests: Vec<UnmatchedEntry>,
     /// Challenges that clients used with servers that are not known to have given them.
     foreign: Vec<UsedChallenge>,
     /// Requests with such challenges that were answered with data.
@@ -103,11 +103,11 @@ impl FlowEnd {
 
 /// A response without a request, or a request without a response.
 #[derive(Clone)]
-struct Unmatched {
+struct UnmatchedEntry {
     client: FlowEnd,
     server: FlowEnd,
     mark: ShortMark,
-    exchange: Exchange,
+    unmatched: Unmatched,
     flow: u32,
     /// For a response, what happened to it. For a request, whether it was answered, or may have
     /// been.
@@ -126,24 +126,25 @@ enum Fate {
     Perhaps,
 }
 
-impl Unmatched {
+impl UnmatchedEntry {
     fn time(&self) -> Time {
         self.mark.get().time
     }
 
     /// Orders by the properties that a request and its response have in common.
-    fn cmp(&self, other: &Unmatched) -> Ordering {
-        let key = |it: &Unmatched| (it.exchange.rules.from_asked.code, it.client, it.exchange.id);
+    fn cmp(&self, other: &UnmatchedEntry) -> Ordering {
+        let key =
+            |it: &UnmatchedEntry| (it.unmatched.rules.from_asked.code, it.client, it.unmatched.id);
         key(self).cmp(&key(other))
     }
 
     /// Whether no part of it is known to be missing.
     fn is_whole(&self) -> bool {
-        self.exchange.parts.is_none_or(|parts| parts.are_all())
+        self.unmatched.parts.is_none_or(|parts| parts.are_all())
     }
 
     fn basis(&self, from: FlowEnd, to: FlowEnd) -> Basis {
-        let Evidence { began, lossy, .. } = self.exchange.evidence;
+        let Evidence { began, lossy, .. } = self.unmatched.evidence;
         let seen = SeenMessage { mark: self.mark.get(), from: from.get(), to: to.get() };
         Basis { seen, flow: self.flow, began, lossy }
     }
@@ -160,18 +161,18 @@ struct WaitingRequests {
 }
 
 impl WaitingRequests {
-    fn differs(requests: &[Unmatched], a: Option<&usize>, b: Option<&usize>) -> usize {
+    fn differs(requests: &[UnmatchedEntry], a: Option<&usize>, b: Option<&usize>) -> usize {
         let server = |at: &usize| requests.get(*at).map(|request| request.server);
         let pair = a.and_then(server).zip(b.and_then(server));
         usize::from(pair.is_some_and(|(a, b)| a != b))
     }
 
-    fn push(&mut self, at: usize, requests: &[Unmatched]) {
+    fn push(&mut self, at: usize, requests: &[UnmatchedEntry]) {
         self.changes += WaitingRequests::differs(requests, self.waiting.back(), Some(&at));
         self.waiting.push_back(at);
     }
 
-    fn remove(&mut self, place: usize, requests: &[Unmatched]) {
+    fn remove(&mut self, place: usize, requests: &[UnmatchedEntry]) {
         let before = place.checked_sub(1).and_then(|before| self.waiting.get(before));
         let (here, after) = (self.waiting.get(place), self.waiting.get(place + 1));
         let gone = WaitingRequests::differs(requests, before, here)
@@ -183,7 +184,7 @@ impl WaitingRequests {
     }
 
     /// Removes requests that are too old to be answered.
-    fn forget(&mut self, now: Time, timeout: i64, requests: &[Unmatched]) {
+    fn forget(&mut self, now: Time, timeout: i64, requests: &[UnmatchedEntry]) {
         while let Some(request) = self.waiting.front().and_then(|&at| requests.get(at))
             && now.since(request.time()) >= timeout
         {
@@ -214,7 +215,7 @@ impl Elsewhere {
     /// Adds a response or a request, unless the maximum is reached: then it is only counted.
     pub(super) fn open(
         &mut self,
-        exchange: Exchange,
+        unmatched: Unmatched,
         is_response: bool,
         basis: &Basis,
         most: usize,
@@ -225,13 +226,13 @@ impl Elsewhere {
         let (list, rule, counts, lacks) = match is_response {
             true => (
                 &mut self.responses,
-                exchange.rules.asked_for,
+                unmatched.rules.asked_for,
                 &mut beyond.responses,
                 &mut beyond.lacks_responses,
             ),
             false => (
                 &mut self.requests,
-                Some(exchange.rules.answered).filter(|_| exchange.due),
+                Some(unmatched.rules.answered).filter(|_| unmatched.due),
                 &mut beyond.requests,
                 &mut beyond.lacks_requests,
             ),
@@ -239,7 +240,7 @@ impl Elsewhere {
         if list.len() >= most {
             *lacks = true;
             if let Some(rule) = rule {
-                counts.add(rule, exchange.evidence);
+                counts.add(rule, unmatched.evidence);
             }
             return false;
         }
@@ -247,7 +248,7 @@ impl Elsewhere {
         let (flow, fate, responses) = (basis.flow, Fate::Alone, 0);
         crate::kit::append(
             list,
-            Unmatched { client, server, mark, exchange, flow, fate, responses },
+            UnmatchedEntry { client, server, mark, unmatched, flow, fate, responses },
         );
         true
     }
@@ -280,12 +281,12 @@ impl Elsewhere {
         may_be_older: impl Fn([SocketAddr; 2], Time) -> bool,
     ) -> UnmatchedReview {
         // What a response repeats of its request shows which one that is.
-        let may_be_older = |response: &Unmatched| {
+        let may_be_older = |response: &UnmatchedEntry| {
             let ends = [response.client.get(), response.server.get()];
-            response.exchange.id.is_none() && may_be_older(ends, response.time())
+            response.unmatched.id.is_none() && may_be_older(ends, response.time())
         };
-        let order = |a: &Unmatched, b: &Unmatched| {
-            let place = |it: &Unmatched| (it.exchange.began, it.mark.get().frame);
+        let order = |a: &UnmatchedEntry, b: &UnmatchedEntry| {
+            let place = |it: &UnmatchedEntry| (it.unmatched.began, it.mark.get().frame);
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
         };
         // Usually no response came from another endpoint, so that no search is needed.
@@ -301,7 +302,7 @@ impl Elsewhere {
         let (mut responses, mut requests) = (&mut *self.responses, &mut *self.requests);
         while let (Some(response), Some(request)) = (responses.first(), requests.first()) {
             let ahead = response.cmp(request);
-            let same = |a: &[Unmatched]| {
+            let same = |a: &[UnmatchedEntry]| {
                 a.first().map_or(0, |first| a.partition_point(|it| first.cmp(it).is_ge()))
             };
             let few = if ahead.is_le() { same(responses) } else { 0 };
@@ -357,21 +358,21 @@ impl Elsewhere {
         for (at, response) in (0..).zip(&self.responses).filter(|(_, it)| it.fate != Fate::Matched)
         {
             let seen = response.basis(response.server, response.client).seen;
-            if let Some(rule) = response.exchange.rules.asked_for {
+            if let Some(rule) = response.unmatched.rules.asked_for {
                 review.places.push((seen.mark.frame, rule.code, BreachPlace::Response(at)));
             }
-            let has_request = response.exchange.parts.is_some_and(|parts| parts.has_request);
+            let has_request = response.unmatched.parts.is_some_and(|parts| parts.has_request);
             if response.fate == Fate::Alone && !has_request {
                 review.unasked.push(seen);
             }
         }
         review.unasked.sort_by_key(|seen| (seen.mark.time, seen.mark.frame));
         if !review.unasked.is_empty() {
-            let ends = |request: &Unmatched| [request.client.get(), request.server.get()];
+            let ends = |request: &UnmatchedEntry| [request.client.get(), request.server.get()];
             review.waiting = self.requests.iter().map(ends).collect();
         }
         for (at, request) in (0..).zip(&self.requests) {
-            let Exchange { rules, due, challenge, .. } = request.exchange;
+            let Unmatched { rules, due, challenge, .. } = request.unmatched;
             let (client, server) = (request.client.get(), request.server.get());
             let is_good = |challenge| self.moved.contains(&(client.ip(), server, challenge));
             if !due && !challenge.is_some_and(is_good) {
@@ -415,9 +416,9 @@ impl Elsewhere {
     /// The full text of a breach.
     pub(super) fn breach(&self, place: BreachPlace) -> Option<CrossFlowBreach> {
         let at = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
-        let open = |open: &Unmatched, may_be_matched: bool| {
-            let lost = open.exchange.evidence.lost || open.fate == Fate::Perhaps || may_be_matched;
-            Evidence { lost, ..open.exchange.evidence }
+        let open = |open: &UnmatchedEntry, may_be_matched: bool| {
+            let lost = open.unmatched.evidence.lost || open.fate == Fate::Perhaps || may_be_matched;
+            Evidence { lost, ..open.unmatched.evidence }
         };
         let BeyondLists { lacks_responses, lacks_requests, .. } = self.beyond;
         let used = |used: &UsedChallenge| {
@@ -428,21 +429,21 @@ impl Elsewhere {
             BreachPlace::Breach(_) => return None,
             BreachPlace::Response(place) => {
                 let it = self.responses.get(at(place))?;
-                let (rule, name) = (it.exchange.rules.asked_for?, it.exchange.name);
+                let (rule, name) = (it.unmatched.rules.asked_for?, it.unmatched.name);
                 let basis = it.basis(it.server, it.client);
                 {
                     let detail =
-                        it.exchange.parts.map_or(Detail::Unasked(name.0), Detail::Incomplete);
+                        it.unmatched.parts.map_or(Detail::Unasked(name.0), Detail::Incomplete);
                     (rule, open(it, lacks_requests), basis, Role::Server, detail)
                 }
             }
             BreachPlace::Request(place) => {
                 let it = self.requests.get(at(place))?;
-                let (rule, name) = (it.exchange.rules.answered, it.exchange.name);
+                let (rule, name) = (it.unmatched.rules.answered, it.unmatched.name);
                 let basis = it.basis(it.client, it.server);
                 {
                     let detail =
-                        it.exchange.parts.map_or(Detail::Unanswered(name.0), Detail::Incomplete);
+                        it.unmatched.parts.map_or(Detail::Unanswered(name.0), Detail::Incomplete);
                     (rule, open(it, lacks_responses), basis, Role::Client, detail)
                 }
             }
@@ -470,9 +471,9 @@ impl UnmatchedReview {
 
 /// Matches responses to requests of one client, both in the order of time.
 fn matched(
-    responses: &mut [Unmatched],
-    requests: &mut [Unmatched],
-    (timeout, may_be_older): (i64, &impl Fn(&Unmatched) -> bool),
+    responses: &mut [UnmatchedEntry],
+    requests: &mut [UnmatchedEntry],
+    (timeout, may_be_older): (i64, &impl Fn(&UnmatchedEntry) -> bool),
     used: &Map<(SocketAddr, u32), FlowEnd>,
     review: &mut UnmatchedReview,
     moved: &mut MovedChallenges,
@@ -481,14 +482,14 @@ fn matched(
     let mut next = 0;
     for response in responses {
         let now = response.time();
-        while let Some(request) = requests.get(next).filter(|it| it.exchange.began <= now) {
-            let kind = request.exchange.kinds.trailing_zeros() as usize;
+        while let Some(request) = requests.get(next).filter(|it| it.unmatched.began <= now) {
+            let kind = request.unmatched.kinds.trailing_zeros() as usize;
             if let Some(queue) = queues.get_mut(kind) {
                 queue.push(next, requests);
             }
             next += 1;
         }
-        let mask = response.exchange.kinds;
+        let mask = response.unmatched.kinds;
         let fits = |kind: usize| mask >> kind & 1 == 1;
         let mut fitting: Vec<&mut WaitingRequests> = Vec::new();
         for (_, queue) in queues.iter_mut().enumerate().filter(|(kind, _)| fits(*kind)) {
@@ -520,19 +521,19 @@ fn matched(
 
 /// The request that a challenge answers: the one to the server that the client used it with.
 fn by_challenge(
-    response: &Unmatched,
+    response: &UnmatchedEntry,
     queues: &[&mut WaitingRequests],
-    requests: &[Unmatched],
+    requests: &[UnmatchedEntry],
     used: &Map<(SocketAddr, u32), FlowEnd>,
 ) -> Option<(usize, usize)> {
-    let server = used.get(&(response.client.get(), response.exchange.challenge?))?;
+    let server = used.get(&(response.client.get(), response.unmatched.challenge?))?;
     let is_to = |&at: &usize| requests.get(at).is_some_and(|request| request.server == *server);
     let find = |queue: &WaitingRequests| queue.waiting.iter().take(LOOKED_THROUGH).position(is_to);
     queues.iter().enumerate().find_map(|(nth, queue)| Some((nth, find(queue)?)))
 }
 
 /// Marks these requests as possibly answered.
-fn may_be_answered(queue: &mut WaitingRequests, requests: &mut [Unmatched]) {
+fn may_be_answered(queue: &mut WaitingRequests, requests: &mut [UnmatchedEntry]) {
     for &at in queue.waiting.range(queue.marked..) {
         if let Some(request) = requests.get_mut(at).filter(|it| it.fate == Fate::Alone) {
             request.fate = Fate::Perhaps;
@@ -544,10 +545,10 @@ fn may_be_answered(queue: &mut WaitingRequests, requests: &mut [Unmatched]) {
 /// A response belongs to this request, which went to another endpoint. A response for each repeat
 /// is not a fault.
 fn take(
-    response: &mut Unmatched,
+    response: &mut UnmatchedEntry,
     queue: &mut WaitingRequests,
     place: usize,
-    requests: &mut [Unmatched],
+    requests: &mut [UnmatchedEntry],
     review: &mut UnmatchedReview,
     moved: &mut MovedChallenges,
 ) {
@@ -557,20 +558,20 @@ fn take(
     let is_first = request.fate != Fate::Matched && request.server != response.server;
     (request.fate, response.fate) = (Fate::Matched, Fate::Matched);
     request.responses = request.responses.saturating_add(1);
-    let is_over = match (&mut request.exchange.parts, response.exchange.parts) {
+    let is_over = match (&mut request.unmatched.parts, response.unmatched.parts) {
         (Some(parts), Some(more)) => {
             parts.add(more);
             parts.are_all()
         }
-        _ => request.responses >= request.exchange.tries,
+        _ => request.responses >= request.unmatched.tries,
     };
     let asked = request.server.get();
-    if let Some(challenge) = response.exchange.challenge {
+    if let Some(challenge) = response.unmatched.challenge {
         moved.insert((response.client.get().ip(), asked, challenge));
     }
     if is_first && !is_of_several(asked.ip(), response.server.get().ip()) {
-        let lossy = request.exchange.evidence.lossy;
-        let Exchange { rules, name, evidence, .. } = response.exchange;
+        let lossy = request.unmatched.evidence.lossy;
+        let Unmatched { rules, name, evidence, .. } = response.unmatched;
         let evidence = Evidence { lossy: lossy || evidence.lossy, ..evidence };
         let basis = response.basis(response.server, response.client);
         let from = basis.seen.from;

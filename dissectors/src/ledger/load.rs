@@ -187,18 +187,13 @@ impl Load {
         }
     }
 
-    fn takes(
-        &mut self,
-        exchange: &LoadMessage,
-        settings: &LoadTerms,
-        room: &mut GroupRoom,
-    ) -> bool {
+    fn takes(&mut self, message: &LoadMessage, settings: &LoadTerms, room: &mut GroupRoom) -> bool {
         match self {
-            Load::Detailed(detailed) => detailed.takes(exchange, settings, room),
+            Load::Detailed(detailed) => detailed.takes(message, settings, room),
             Load::Brief(brief) => {
-                brief.takes(exchange) || {
+                brief.takes(message) || {
                     let mut detailed = brief.in_detail(settings, room);
-                    let is_whole = detailed.takes(exchange, settings, room);
+                    let is_whole = detailed.takes(message, settings, room);
                     *self = Load::Detailed(Box::new(detailed));
                     is_whole
                 }
@@ -244,8 +239,8 @@ impl BriefLoad {
     }
 
     /// Adds a message, if there is room for it.
-    fn takes(&mut self, exchange: &LoadMessage) -> bool {
-        let &LoadMessage { what, source, time, bytes, asked } = exchange;
+    fn takes(&mut self, message: &LoadMessage) -> bool {
+        let &LoadMessage { what, source, time, bytes, asked } = message;
         let asked = match asked.map(u16::try_from) {
             None => None,
             Some(Ok(asked)) => Some(asked),
@@ -294,23 +289,18 @@ impl BriefLoad {
 
 impl DetailedLoad {
     /// Counts a message. Returns whether there was room for its time and its source.
-    fn takes(
-        &mut self,
-        exchange: &LoadMessage,
-        settings: &LoadTerms,
-        room: &mut GroupRoom,
-    ) -> bool {
-        match exchange.asked {
-            None => self.asks(exchange, settings, room),
+    fn takes(&mut self, message: &LoadMessage, settings: &LoadTerms, room: &mut GroupRoom) -> bool {
+        match message.asked {
+            None => self.asks(message, settings, room),
             Some(asked) => {
-                self.responds(exchange, asked, settings, &mut room.sockets);
+                self.responds(message, asked, settings, &mut room.sockets);
                 true
             }
         }
     }
 
-    fn asks(&mut self, exchange: &LoadMessage, settings: &LoadTerms, room: &mut GroupRoom) -> bool {
-        let &LoadMessage { what, source, time, .. } = exchange;
+    fn asks(&mut self, message: &LoadMessage, settings: &LoadTerms, room: &mut GroupRoom) -> bool {
+        let &LoadMessage { what, source, time, .. } = message;
         self.last = self.last.max(time);
         self.requests += 1;
         add_count(&mut self.asked, what, 1);
@@ -330,12 +320,12 @@ impl DetailedLoad {
 
     fn responds(
         &mut self,
-        exchange: &LoadMessage,
+        message: &LoadMessage,
         asked: u32,
         settings: &LoadTerms,
         room: &mut usize,
     ) {
-        let &LoadMessage { what, source, time, bytes, .. } = exchange;
+        let &LoadMessage { what, source, time, bytes, .. } = message;
         self.responses += 1;
         self.bytes_to += u64::from(asked);
         self.bytes_of += u64::from(bytes);
@@ -411,9 +401,9 @@ mod tests {
             let mut detailed =
                 DetailedLoad { first: Some(Basis::of(&first)), ..DetailedLoad::default() };
             let mut take = |what, source: SocketAddr, time, bytes, asked| {
-                let exchange = LoadMessage { what: Name(what), source, time, bytes, asked };
+                let message = LoadMessage { what: Name(what), source, time, bytes, asked };
                 detailed.takes(
-                    &exchange,
+                    &message,
                     &settings,
                     &mut GroupRoom { sources: 9, buckets: 99, sockets: 9 },
                 );

@@ -14,7 +14,7 @@ use dissectors::ledger::{Basis, Loads};
 use super::early_filter::EarlyFilter;
 use super::gate::Gate;
 use super::listed_counts::ListedCounts;
-use crate::flows::{Asked, ExchangeEffect, Exchanges, FlowMut, FlowRow, MessageCounts};
+use crate::flows::{Asked, ExchangeEffect, FlowMut, FlowRow, MessageCounts, OpenExchanges};
 use crate::message::MessageRef;
 use crate::session::{
     Batch, Checked, DatagramEvent, Datagrams, EventOrder, FileEvent, Findings, FlowContext,
@@ -61,7 +61,7 @@ pub(super) struct Recorder<F> {
     pub(super) batch: Batch,
     counts: MessageCounts,
     /// The exchanges of the current flow.
-    exchanges: Exchanges,
+    exchanges: OpenExchanges,
     /// What rows of flows need of its requests, if needed.
     asked: Asked,
     listed: ListedCounts,
@@ -98,7 +98,7 @@ impl<F: FieldSink> Recorder<F> {
             results: if keeps_all { results.keeping_all() } else { results },
             batch: Batch::default(),
             counts: MessageCounts::default(),
-            exchanges: Exchanges::default(),
+            exchanges: OpenExchanges::default(),
             asked: Asked::default(),
             listed: ListedCounts::default(),
             reply: None,

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, Mark, Read, ResponseDue, ResponseRules, Sink, Span,
+    CrossFlowEvent, Evidence, Mark, Read, ResponseDue, ResponseRules, Sink, Span, Unmatched,
 };
 use crate::rule;
 
@@ -170,9 +170,9 @@ pub(in crate::a2s) fn was_answered_elsewhere<S: Sink>(asked: &PendingRequest, si
 /// No response came, unless another endpoint sent it.
 pub(in crate::a2s) fn overdue<S: Sink>(asked: &PendingRequest, occasion: &Occasion, sink: &mut S) {
     let (name, bit) = (asked.what.kind.name(), asked.what.kind.bit());
-    let exchange = Exchange::in_vain(&ELSEWHERE, name, bit, asked, occasion.evidence);
-    let exchange = Exchange { challenge: occasion.challenge, ..exchange };
-    exchange.ends_unanswered(occasion.seen, sink, || format!("{name} is not answered"));
+    let unmatched = Unmatched::in_vain(&ELSEWHERE, name, bit, asked, occasion.evidence);
+    let unmatched = Unmatched { challenge: occasion.challenge, ..unmatched };
+    unmatched.ends_unanswered(occasion.seen, sink, || format!("{name} is not answered"));
 }
 
 /// The rules about which endpoint responds.
@@ -180,9 +180,9 @@ static ELSEWHERE: ResponseRules =
     ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
 
 /// A response whose sender got no request.
-fn stray(response: ResponseKind, occasion: &Occasion) -> Exchange {
+fn stray(response: ResponseKind, occasion: &Occasion) -> Unmatched {
     let Occasion { seen, evidence, challenge } = *occasion;
     let (name, began) = (response.name(), seen.mark.time);
-    let exchange = Exchange::new(&ELSEWHERE, name, response.kinds(), began, evidence);
-    Exchange { challenge, ..exchange }
+    let unmatched = Unmatched::new(&ELSEWHERE, name, response.kinds(), began, evidence);
+    Unmatched { challenge, ..unmatched }
 }

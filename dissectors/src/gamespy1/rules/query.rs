@@ -4,7 +4,7 @@ use crate::gamespy1::pending::{PendingRequest, QueryKind};
 use crate::gamespy1::words::decimal;
 use crate::kit::repeated_names::repeated;
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, Mark, Quoted, Read, ResponseRules, SeenMessage, Sink, Span,
+    CrossFlowEvent, Evidence, Mark, Quoted, Read, ResponseRules, SeenMessage, Sink, Span, Unmatched,
 };
 use crate::rule;
 
@@ -55,8 +55,11 @@ pub(in crate::gamespy1) fn query_ignored<S: Sink>(
     sink: &mut S,
 ) {
     let (query, kind) = (asked.what.kind.name(), asked.what.kind.bit());
-    Exchange::in_vain(&ELSEWHERE, query, kind, asked, evidence)
-        .ends_unanswered(seen, sink, || format!("no answer came to \\{query}\\"));
+    Unmatched::in_vain(&ELSEWHERE, query, kind, asked, evidence).ends_unanswered(
+        seen,
+        sink,
+        || format!("no answer came to \\{query}\\"),
+    );
 }
 
 /// A response from a server that was not asked. `kinds`: the bits of the kinds of queries that it may answer.
@@ -66,8 +69,8 @@ pub(in crate::gamespy1) fn unasked<S: Sink>(
     seen: SeenMessage,
     sink: &mut S,
 ) {
-    let exchange = Exchange::new(&ELSEWHERE, "an answer", kinds, seen.mark.time, evidence);
-    sink.cross_flow(CrossFlowEvent::Unasked(exchange), seen);
+    let unmatched = Unmatched::new(&ELSEWHERE, "an answer", kinds, seen.mark.time, evidence);
+    sink.cross_flow(CrossFlowEvent::Unasked(unmatched), seen);
 }
 
 rule! {

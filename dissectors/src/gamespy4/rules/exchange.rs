@@ -2,8 +2,8 @@
 
 use crate::gamespy4::pending::PendingRequest;
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseRules, Rule, SeenMessage,
-    Sink, Span,
+    CrossFlowEvent, Evidence, FlowFacts, Mark, Read, ResponseRules, Rule, SeenMessage, Sink, Span,
+    Unmatched,
 };
 use crate::rule;
 
@@ -102,9 +102,9 @@ pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     sink: &mut S,
 ) {
     let UnaskedResponse { name, kind, timestamp, challenge } = response;
-    let exchange = Exchange::new(&ELSEWHERE, name, bit(kind), seen.mark.time, evidence);
+    let unmatched = Unmatched::new(&ELSEWHERE, name, bit(kind), seen.mark.time, evidence);
     let (id, challenge) = (Some(masked(timestamp)), challenge.map(i32::cast_unsigned));
-    let event = CrossFlowEvent::Unasked(Exchange { id, challenge, ..exchange });
+    let event = CrossFlowEvent::Unasked(Unmatched { id, challenge, ..unmatched });
     sink.unless_explained(&GS4030, Some(Span::default()), event, seen, || {
         format!("no {name} request of this client waits for an answer")
     });
@@ -119,9 +119,12 @@ pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     sink: &mut S,
 ) {
     let (what, seen) = (asked.what, flow.seen_in(asked.mark));
-    let exchange = Exchange::in_vain(&ELSEWHERE, name, bit(what.kind as u8), asked, evidence);
-    Exchange { id: Some(masked(what.timestamp())), ..exchange }
-        .ends_unanswered(seen, sink, || "no answer came".to_owned());
+    let unmatched = Unmatched::in_vain(&ELSEWHERE, name, bit(what.kind as u8), asked, evidence);
+    Unmatched { id: Some(masked(what.timestamp())), ..unmatched }.ends_unanswered(
+        seen,
+        sink,
+        || "no answer came".to_owned(),
+    );
 }
 
 /// Checks whether a response repeats the request's timestamp.

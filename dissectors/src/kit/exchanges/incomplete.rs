@@ -1,7 +1,7 @@
 //! Responses in several parts of which some are missing.
 
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, PartsFound, ResponseRules, SeenMessage, Sink, Span, Time,
+    CrossFlowEvent, Evidence, PartsFound, ResponseRules, SeenMessage, Sink, Span, Time, Unmatched,
 };
 
 /// A response of which not all parts came from the address that these came from: the others may have come from another one.
@@ -30,13 +30,13 @@ impl IncompleteResponse {
         let IncompleteResponse { rules, id, parts, is_asked, first, evidence } = self;
         let began = Time(first.mark.time.0.saturating_sub(timeout));
         let name = "a part of a split answer";
-        let exchange = Exchange::new(rules, name, Self::KIND, began, evidence);
-        let exchange = Exchange { id: Some(id), parts: Some(parts), ..exchange };
+        let unmatched = Unmatched::new(rules, name, Self::KIND, began, evidence);
+        let unmatched = Unmatched { id: Some(id), parts: Some(parts), ..unmatched };
         let (event, seen) = if is_asked {
             let seen = SeenMessage { from: first.to, to: first.from, ..first };
-            (CrossFlowEvent::Unanswered(exchange), seen)
+            (CrossFlowEvent::Unanswered(unmatched), seen)
         } else {
-            (CrossFlowEvent::Unasked(exchange), first)
+            (CrossFlowEvent::Unasked(unmatched), first)
         };
         let at = Some(Span::default());
         sink.unless_explained(rules.answered, at, event, seen, || parts.to_string());

@@ -17,8 +17,8 @@ pub use request::{CompactRequest, Question, Request, RequestFlags, ResponseDue};
 pub use unfinished::{Unfinished, UnfinishedResponses};
 
 use crate::kit::{
-    Budget, Clock, CrossFlowEvent, Evidence, Exchange, FlowFacts, FlowState, Limit, Mark,
-    ResponseRules, SeenMessage, Sending, Settings, Side, Sink,
+    Budget, Clock, CrossFlowEvent, Evidence, FlowFacts, FlowState, Limit, Mark, ResponseRules,
+    SeenMessage, Sending, Settings, Side, Sink, Unmatched,
 };
 
 /// The requests of one flow that wait for a response or may get a further one, in the order in which
@@ -470,7 +470,7 @@ impl FlowFacts {
     }
 }
 
-impl Exchange {
+impl Unmatched {
     /// A request that the asked endpoint did not answer.
     pub fn in_vain<Q>(
         rules: &'static ResponseRules,
@@ -478,10 +478,10 @@ impl Exchange {
         kind: u8,
         asked: &Request<Q>,
         evidence: Evidence,
-    ) -> Exchange {
+    ) -> Unmatched {
         let due = asked.due == ResponseDue::Yes;
-        let exchange = Exchange::new(rules, name, kind, asked.began, evidence);
-        Exchange { tries: asked.tries, due, ..exchange }
+        let unmatched = Unmatched::new(rules, name, kind, asked.began, evidence);
+        Unmatched { tries: asked.tries, due, ..unmatched }
     }
 
     /// The request `seen` is no longer waited for: if a response was due, and no other endpoint has sent it, this is a

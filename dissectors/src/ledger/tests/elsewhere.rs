@@ -21,8 +21,8 @@ const EVIDENCE: Evidence = Evidence {
     refused: false,
 };
 
-fn exchange(frame: u64, kinds: u8, due: bool) -> Exchange {
-    Exchange {
+fn unmatched(frame: u64, kinds: u8, due: bool) -> Unmatched {
+    Unmatched {
         rules: &RULES,
         name: Name("it"),
         kinds,
@@ -58,11 +58,11 @@ fn request(
     kind: u8,
     to: &'static str,
 ) -> (u64, CrossFlowEvent, &'static str, &'static str) {
-    (frame, CrossFlowEvent::Unanswered(exchange(frame, kind, true)), C, to)
+    (frame, CrossFlowEvent::Unanswered(unmatched(frame, kind, true)), C, to)
 }
 
 fn response(frame: u64, kinds: u8) -> (u64, CrossFlowEvent, &'static str, &'static str) {
-    (frame, CrossFlowEvent::Unasked(exchange(frame, kinds, false)), OTHER, C)
+    (frame, CrossFlowEvent::Unasked(unmatched(frame, kinds, false)), OTHER, C)
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_response_to_one_of_two_requests_proves_nothing() {
 /// A request that was sent twice may have two responses, and is one request all the same.
 #[test]
 fn a_response_to_each_repeat_is_reported_once() {
-    let mut asked = exchange(1, 4, true);
+    let mut asked = unmatched(1, 4, true);
     asked.tries = 2;
     let request = (500, CrossFlowEvent::Unanswered(asked), C, S);
     let both = [request, response(20, 4), response(520, 4)];
@@ -111,9 +111,11 @@ fn a_response_to_each_repeat_is_reported_once() {
 fn an_id_in_both_messages_decides() {
     let with = |(frame, event, from, to): (u64, CrossFlowEvent, &'static str, &'static str), id| {
         let event = match event {
-            CrossFlowEvent::Unasked(it) => CrossFlowEvent::Unasked(Exchange { id: Some(id), ..it }),
+            CrossFlowEvent::Unasked(it) => {
+                CrossFlowEvent::Unasked(Unmatched { id: Some(id), ..it })
+            }
             CrossFlowEvent::Unanswered(it) => {
-                CrossFlowEvent::Unanswered(Exchange { id: Some(id), ..it })
+                CrossFlowEvent::Unanswered(Unmatched { id: Some(id), ..it })
             }
             event => event,
         };
@@ -126,7 +128,7 @@ fn an_id_in_both_messages_decides() {
 /// The client cannot know that the challenge is not from the server that it asked.
 #[test]
 fn a_challenge_from_another_host_may_be_used() {
-    let mut given = exchange(20, 2 | 4, false);
+    let mut given = unmatched(20, 2 | 4, false);
     given.challenge = Some(7);
     let given = (20, CrossFlowEvent::Unasked(given), OTHER, C);
     let used = |challenge| {
@@ -142,7 +144,7 @@ fn a_challenge_from_another_host_may_be_used() {
     let two = [request(1, 4, S), request(2, 4, D), given, used(7)];
     assert_eq!(reported(&two, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
     // A response is due to a request with it.
-    let mut asked = exchange(30, 4, false);
+    let mut asked = unmatched(30, 4, false);
     asked.challenge = Some(7);
     let ignored = [events[0], events[1], used(7), (30, CrossFlowEvent::Unanswered(asked), C, S)];
     assert_eq!(reported(&ignored, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
@@ -180,7 +182,7 @@ fn challenges_beyond_the_limit_are_inconclusive_if_some_came_from_elsewhere() {
     };
     let alone = [used(30, 7), used(31, 8), used(32, 9)];
     assert_eq!(reported(&alone, 2), ["A2S022", "A2S022", "A2S022 1x", "NET011"]);
-    let mut given = exchange(20, 2 | 4, false);
+    let mut given = unmatched(20, 2 | 4, false);
     given.challenge = Some(9);
     let given = (20, CrossFlowEvent::Unasked(given), OTHER, C);
     let with = [request(1, 4, S), given, alone[0], alone[1], alone[2]];
@@ -232,8 +234,8 @@ fn many_unsolicited_responses_are_one_finding() {
     let mut ledger = ledger(1000);
     for n in 0..40 {
         let server = format!("10.8.{}.1:27015", n % 4);
-        let CrossFlowEvent::Unasked(exchange) = response(n, 4).1 else { return };
-        ledger.cross_flow(CrossFlowEvent::Unasked(exchange), (&[], b""), &seen(n, &server, C));
+        let CrossFlowEvent::Unasked(unmatched) = response(n, 4).1 else { return };
+        ledger.cross_flow(CrossFlowEvent::Unasked(unmatched), (&[], b""), &seen(n, &server, C));
     }
     let breaches = Vec::from_iter(ledger.review(Loads::default(), SPAN, |_| true).breaches);
     let mut found = breaches.iter().filter(|breach| breach.rule.code == SEC005.code);

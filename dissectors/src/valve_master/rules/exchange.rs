@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, Payload, ResponseDue, ResponseRules, Rule, Sink, Span,
+    CrossFlowEvent, Evidence, Payload, ResponseDue, ResponseRules, Rule, Sink, Span, Unmatched,
 };
 use crate::rule;
 use crate::valve_master::listing::ReplyMatch;
@@ -146,8 +146,8 @@ pub(in crate::valve_master) fn unasked<S: Sink>(
         return;
     }
     replied(ReplyMatch::Nothing, at, sink);
-    let exchange = Exchange::new(&UNASKED, "a list", 1, payload.time, evidence);
-    sink.cross_flow(CrossFlowEvent::Unasked(exchange), payload.seen());
+    let unmatched = Unmatched::new(&UNASKED, "a list", 1, payload.time, evidence);
+    sink.cross_flow(CrossFlowEvent::Unasked(unmatched), payload.seen());
 }
 
 /// Checks whether a challenge has a reason. `again`: it is the number that an info string answered wrongly.
