@@ -329,16 +329,16 @@ impl Ledger {
                 self.challenge(challenge, *basis);
                 self.queried([seen.to, seen.from], seen.mark.time);
             }
-            CrossFlowEvent::Accepted { challenge, foreign } => {
+            CrossFlowEvent::Accepted { challenge, not_given } => {
                 if self.has_room(self.accepted.len(), |_| false) {
                     self.accepted.push((challenge, *basis));
                 }
-                if let Some((evidence, rule)) = foreign {
-                    self.foreign((challenge, evidence), (true, rule), basis);
+                if let Some((evidence, rule)) = not_given {
+                    self.not_given((challenge, evidence), (true, rule), basis);
                 }
             }
-            CrossFlowEvent::Foreign { challenge, evidence, rule } => {
-                self.foreign((challenge, evidence), (false, rule), basis);
+            CrossFlowEvent::NotGiven { challenge, evidence, rule } => {
+                self.not_given((challenge, evidence), (false, rule), basis);
             }
             CrossFlowEvent::Unheard { what: Name(what), evidence, rule } => {
                 self.breach(rule, evidence, *basis, rule.who, || Detail::Unheard(what));
@@ -462,7 +462,7 @@ impl Ledger {
         }
     }
 
-    fn foreign(
+    fn not_given(
         &mut self,
         challenge: (u32, Evidence),
         broken: (bool, &'static Rule),

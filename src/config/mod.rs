@@ -89,7 +89,7 @@ pub enum ConfigError {
         "{file} belongs to {}, who could change verdicts with it; if you trust it, use --config {file}, or else --no-config",
         escaped(owner), file = escaped(&file.to_string_lossy())
     )]
-    Foreign {
+    OtherOwner {
         /// The file.
         file: PathBuf,
         /// Its owner.
@@ -133,7 +133,7 @@ impl Config {
         if named.is_none()
             && let Some(owner) = owner::stranger(&file, &open).map_err(unreadable)?
         {
-            return Err(ConfigError::Foreign { file, owner });
+            return Err(ConfigError::OtherOwner { file, owner });
         }
         Config::parse(&file, &text(open).map_err(unreadable)?, is_above)
     }

@@ -66,15 +66,15 @@ fn ask<S: Sink>(
     }
     let mark = payload.mark();
     let is_unseen = may_be_unseen(cx, payload);
-    let is_foreign = status == ChallengeStatus::NeverIssued && is_unseen;
+    let is_not_given = status == ChallengeStatus::NeverIssued && is_unseen;
     let value = summary.challenge.map(|challenge| challenge.value);
     let evidence = Evidence { began: false, ..cx.flow.evidence() };
-    let foreign = is_foreign.then(|| Occasion::of(payload, evidence, value));
-    if let Some(foreign) = &foreign {
-        sink.evidence(foreign.evidence);
+    let not_given = is_not_given.then(|| Occasion::of(payload, evidence, value));
+    if let Some(not_given) = &not_given {
+        sink.evidence(not_given.evidence);
     }
     let at = message_byte_span(payload.bytes);
-    rules::sent(summary.challenge, status, &mark, foreign.as_ref(), at, sink);
+    rules::sent(summary.challenge, status, &mark, not_given.as_ref(), at, sink);
     sink.asks(request.name(), payload);
     let ignored = match request {
         RequestKind::Challenge => !answers(cx, Known::CHALLENGES, payload),
@@ -87,7 +87,7 @@ fn ask<S: Sink>(
     let is_due = summary.whole && status != ChallengeStatus::NeverIssued && !ignored;
     let mut notes = Notes::empty();
     notes.set(Notes::AFTER_INFO, cx.conversation.has_forms());
-    notes.set(Notes::FOREIGN, is_foreign);
+    notes.set(Notes::NOT_GIVEN, is_not_given);
     notes.set(Notes::UNSEEN, is_unseen);
     let what = Asked::new(request, (status, value.unwrap_or(-1)), notes);
     cx.shared.waiting.insert(payload, request, cx.settings);

@@ -26,7 +26,7 @@ pub(super) fn give_up<S: Sink>(
     if evidence.waited {
         cx.conversation.known |= Known::OUTLASTED;
     }
-    let challenge = asked.what.has(Notes::FOREIGN).then(|| asked.what.challenge() as u32);
+    let challenge = asked.what.has(Notes::NOT_GIVEN).then(|| asked.what.challenge() as u32);
     rules::overdue(asked, &Occasion { seen, evidence, challenge }, sink);
 }
 

@@ -27,7 +27,7 @@ bitflags! {
         const PASSED_OVER = 1 << 1;
         /// This server never gave its challenge; another endpoint may have, in a response instead of
         /// this server.
-        const FOREIGN = 1 << 2;
+        const NOT_GIVEN = 1 << 2;
         /// A challenge of this server that came before it may be missing from the capture.
         const UNSEEN = 1 << 3;
     }

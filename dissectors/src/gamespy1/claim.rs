@@ -26,7 +26,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
 }
 
 /// Whether a datagram without a leading backslash begins like one of another protocol, so that it cannot
-/// be a response of this one after a foreign header.
+/// be a response of this one after another header.
 fn is_of_others(bytes: &[u8]) -> bool {
     match bytes {
         // A whole word after it excludes Valve's messages.

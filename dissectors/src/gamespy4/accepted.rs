@@ -38,7 +38,7 @@ pub(super) fn accepted<S: Sink>(
         rules::wrong_challenge_answered(claimed, sink);
     }
     if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {
-        let event = CrossFlowEvent::Accepted { challenge: challenge as u32, foreign: None };
+        let event = CrossFlowEvent::Accepted { challenge: challenge as u32, not_given: None };
         sink.cross_flow(event, payload.seen());
     }
 }

@@ -17,12 +17,12 @@ pub enum CrossFlowEvent {
     Accepted {
         /// The challenge.
         challenge: u32,
-        /// The rule that this breaks and the evidence, if [`CrossFlowEvent::Foreign`] was reported for the request.
-        foreign: Option<(Evidence, &'static Rule)>,
+        /// The rule that this breaks and the evidence, if [`CrossFlowEvent::NotGiven`] was reported for the request.
+        not_given: Option<(Evidence, &'static Rule)>,
     },
     /// The sender, a client, used a challenge that the receiver is not known to have given it.
     /// Another server may have given it.
-    Foreign {
+    NotGiven {
         /// The challenge.
         challenge: u32,
         /// The evidence at this message.
@@ -147,8 +147,8 @@ impl CrossFlowEvent {
     #[must_use]
     pub fn with(mut self, with: Evidence) -> CrossFlowEvent {
         match &mut self {
-            CrossFlowEvent::Accepted { foreign: Some((evidence, _)), .. }
-            | CrossFlowEvent::Foreign { evidence, .. }
+            CrossFlowEvent::Accepted { not_given: Some((evidence, _)), .. }
+            | CrossFlowEvent::NotGiven { evidence, .. }
             | CrossFlowEvent::Unheard { evidence, .. }
             | CrossFlowEvent::Unasked(Unmatched { evidence, .. })
             | CrossFlowEvent::Unanswered(Unmatched { evidence, .. }) => *evidence = with,
@@ -160,12 +160,11 @@ impl CrossFlowEvent {
     /// The evidence at a breach that other flows may explain.
     pub fn evidence(&self) -> Evidence {
         match *self {
-            CrossFlowEvent::Accepted { foreign, .. } => {
-                foreign.map(|(evidence, _)| evidence).unwrap_or_default()
+            CrossFlowEvent::Accepted { not_given, .. } => {
+                not_given.map(|(evidence, _)| evidence).unwrap_or_default()
             }
-            CrossFlowEvent::Foreign { evidence, .. } | CrossFlowEvent::Unheard { evidence, .. } => {
-                evidence
-            }
+            CrossFlowEvent::NotGiven { evidence, .. }
+            | CrossFlowEvent::Unheard { evidence, .. } => evidence,
             CrossFlowEvent::Unasked(unmatched) | CrossFlowEvent::Unanswered(unmatched) => {
                 unmatched.evidence
             }

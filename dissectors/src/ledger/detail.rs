@@ -26,7 +26,7 @@ pub enum Detail {
     /// Only these parts of a response arrived.
     Incomplete(PartsFound),
     /// A challenge was used that was never given.
-    Foreign(i32),
+    NotGiven(i32),
     /// This, if the receiver's host was recorded, from which nothing came before.
     Unheard(&'static str),
     /// It was accepted.
@@ -44,7 +44,7 @@ impl fmt::Display for Detail {
             Detail::Unasked(name) => write!(f, "no request for {name}"),
             Detail::Unanswered(name) => write!(f, "{name} is not answered"),
             Detail::Incomplete(parts) => parts.fmt(f),
-            Detail::Foreign(challenge) => {
+            Detail::NotGiven(challenge) => {
                 write!(f, "the challenge {challenge} was never issued to this client")
             }
             Detail::Accepted(challenge) => {

@@ -22,7 +22,7 @@ pub(super) struct Elsewhere {
     responses: Vec<UnmatchedEntry>,
     requests: Vec<UnmatchedEntry>,
     /// Challenges that clients used with servers that are not known to have given them.
-    foreign: Vec<UsedChallenge>,
+    not_given: Vec<UsedChallenge>,
     /// Requests with such challenges that were answered with data.
     accepted: Vec<UsedChallenge>,
     /// Challenges that another server gave to a client.
@@ -71,7 +71,7 @@ pub(super) enum BreachPlace {
     Breach(u32),
     Response(u32),
     Request(u32),
-    Foreign(u32),
+    NotGiven(u32),
     Accepted(u32),
 }
 
@@ -261,7 +261,7 @@ impl Elsewhere {
         basis: &Basis,
         most: usize,
     ) -> bool {
-        let list = if is_accepted { &mut self.accepted } else { &mut self.foreign };
+        let list = if is_accepted { &mut self.accepted } else { &mut self.not_given };
         if list.len() >= most {
             self.beyond.challenges.add(rule, evidence);
             return false;
@@ -295,7 +295,7 @@ impl Elsewhere {
             self.responses.sort_by(order);
         }
         let mut used: Map<(SocketAddr, u32), FlowEnd> = Map::default();
-        for it in &self.foreign {
+        for it in &self.not_given {
             used.insert((it.from.get(), it.challenge), it.to);
         }
         let mut review = UnmatchedReview::default();
@@ -385,7 +385,7 @@ impl Elsewhere {
             let frame = request.mark.get().frame;
             review.places.push((frame, rules.answered.code, BreachPlace::Request(at)));
         }
-        for (at, used) in (0..).zip(&self.foreign) {
+        for (at, used) in (0..).zip(&self.not_given) {
             let to = used.to.get();
             if self.moved.contains(&(used.from.get().ip(), to, used.challenge)) {
                 review.keep(used.rule, Some(to), 1);
@@ -393,7 +393,7 @@ impl Elsewhere {
                 review.places.push((
                     used.mark.get().frame,
                     used.rule.code,
-                    BreachPlace::Foreign(at),
+                    BreachPlace::NotGiven(at),
                 ));
             }
         }
@@ -447,9 +447,9 @@ impl Elsewhere {
                     (rule, open(it, lacks_responses), basis, Role::Client, detail)
                 }
             }
-            BreachPlace::Foreign(place) => {
-                let it = self.foreign.get(at(place))?;
-                let detail = Detail::Foreign(it.challenge as i32);
+            BreachPlace::NotGiven(place) => {
+                let it = self.not_given.get(at(place))?;
+                let detail = Detail::NotGiven(it.challenge as i32);
                 (it.rule, used(it), it.basis(), Role::Client, detail)
             }
             BreachPlace::Accepted(place) => {

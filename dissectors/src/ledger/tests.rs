@@ -48,7 +48,7 @@ fn review(events: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
 const S: &str = "10.0.0.2:27015";
 const C: &str = "10.0.0.1:50000";
 const D: &str = "10.0.1.1:50000";
-const ACCEPTED: CrossFlowEvent = CrossFlowEvent::Accepted { challenge: 7, foreign: None };
+const ACCEPTED: CrossFlowEvent = CrossFlowEvent::Accepted { challenge: 7, not_given: None };
 const LISTED_EVENT: CrossFlowEvent =
     CrossFlowEvent::Listed(ListRules { queried: &GS1032, registered: None, filtered: None });
 /// The one server of each list.

@@ -16,7 +16,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let to_master = weak(hint.to_port || hint.known || hint.forced);
     let from_master = weak(hint.from_port || hint.known || hint.forced);
     match bytes {
-        _ if hint.known && is_foreign_reply(bytes) => Claim::Weak,
+        _ if hint.known && has_broken_header(bytes) => Claim::Weak,
         [b'1', rest @ ..] if seed(rest).is_some() => Claim::Sure,
         [b'1', rest @ ..] if may_be_query(rest) => to_master,
         [b'0', b'\n', b'\\', ..] if is_info(bytes) => Claim::Sure,
@@ -117,7 +117,7 @@ fn is_list(blocks: &[u8]) -> bool {
 
 /// A list of servers with a wrong header: cut short, or with a wrong byte. It counts as a reply
 /// only if one is due.
-pub(super) fn is_foreign_reply(bytes: &[u8]) -> bool {
+pub(super) fn has_broken_header(bytes: &[u8]) -> bool {
     let list = match *bytes {
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => None,
         [0xFF, 0xFF, 0xFF, 0xFF, _, b'\n', ref list @ ..] => Some(list),

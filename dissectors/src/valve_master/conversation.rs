@@ -8,7 +8,7 @@ use crate::kit::{
 };
 
 use super::ValveMaster;
-use super::claim::is_foreign_reply;
+use super::claim::has_broken_header;
 use super::decode::{self, DecodeContext, MessageSummary};
 use super::endpoint::{Endpoint, ZERO};
 use super::filter::WantedAddresses;
@@ -134,7 +134,7 @@ fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
         let is_query = asked.what.query().is_some() && asked.mark.side != payload.side;
         is_query && asked.is_open() && !asked.is_overdue(clock)
     };
-    is_foreign_reply(payload.bytes) && !cx.conversation.requests.iter().any(is_due)
+    has_broken_header(payload.bytes) && !cx.conversation.requests.iter().any(is_due)
 }
 
 /// Decodes a duplicate datagram, only to show it.

@@ -2,7 +2,7 @@
 
 use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, TextPlace, decode};
 
-use super::claim::{self, is_foreign_reply};
+use super::claim::{self, has_broken_header};
 use super::endpoint::{self, Endpoint};
 use super::filter::{self, FilterSummary, WantedAddresses};
 use super::info::{self, InfoEnd};
@@ -87,7 +87,7 @@ pub(super) fn message<'a, S: Sink>(
     let mut summary = MessageSummary::Other(&m::UNKNOWN);
     decode(bytes, &ENDINGS, sink, |r| {
         summary = match bytes {
-            _ if is_foreign_reply(bytes) => MessageSummary::Reply(foreign_reply(r)),
+            _ if has_broken_header(bytes) => MessageSummary::Reply(broken_reply(r)),
             [b'1', ..] => MessageSummary::Query(query(r, bytes, known.lost)?),
             [b'q', ..] => join(r)?,
             [b'0', ..] => MessageSummary::Info(challenge_response(r, known.lost)?),
@@ -240,9 +240,9 @@ fn reply<'a, S: Sink>(
 }
 
 /// A reply that clients drop: the bytes after a wrong header need not be blocks.
-fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> ReplySummary<'a> {
+fn broken_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> ReplySummary<'a> {
     let (found, at) = (r.peek(), r.since(r.at()));
-    rules::foreign_header(found, Span { end: r.rest().min(6) as u32, ..at }, r.sink);
+    rules::broken_header(found, Span { end: r.rest().min(6) as u32, ..at }, r.sink);
     r.bytes(&f::BODY, r.rest());
     ReplySummary::default()
 }

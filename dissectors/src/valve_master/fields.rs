@@ -11,7 +11,7 @@ fields! {
     LINE_FEED = Field::new("line_feed", "Line feed", Kind::Unsigned).framing().kept();
     TERMINATOR = Field::new("terminator", "Terminating zero", Kind::Unsigned).framing().kept();
     DIALECT = Field::new("dialect", "Dialect", Kind::Name).framing().number(dialect);
-    BODY = Field::new("body", "Body", Kind::Bytes).framing().blocks_after(kept::foreign_header);
+    BODY = Field::new("body", "Body", Kind::Bytes).framing().blocks_after(kept::broken_header);
 
     // Client to master server
     /// The region of the requested servers; 255 is the whole world.

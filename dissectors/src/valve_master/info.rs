@@ -106,7 +106,7 @@ struct SeenKeys<'a> {
     /// The values of known keys.
     values: [Option<(&'a [u8], Span)>; 17],
     /// Unknown keys.
-    foreign: Set<&'a [u8]>,
+    unknown: Set<&'a [u8]>,
     /// The first fault in the grammar.
     fault: Option<(&'static str, Span)>,
     order: KeyOrder,
@@ -125,7 +125,7 @@ impl<'a> SeenKeys<'a> {
                 *value = Some((pair.text(), pair.value_at()));
                 false
             }
-            None => !self.foreign.insert(pair.key),
+            None => !self.unknown.insert(pair.key),
         };
         let wrong = if !pair.opened {
             Some("it does not begin with a backslash")

@@ -2,7 +2,7 @@
 
 use crate::kit::{Treatment, is_game, is_plain, is_small_number, kept_if, words};
 
-use super::claim::is_foreign_reply;
+use super::claim::has_broken_header;
 use super::conditions;
 use super::conditions::{TABLE, XASH3D};
 use super::info_keys;
@@ -32,8 +32,8 @@ pub(super) fn value(key: &[u8], value: &[u8]) -> Treatment {
 }
 
 /// Where the blocks of a list begin that has a wrong header.
-pub(super) fn foreign_header(bytes: &[u8]) -> Option<usize> {
-    if !is_foreign_reply(bytes) {
+pub(super) fn broken_header(bytes: &[u8]) -> Option<usize> {
+    if !has_broken_header(bytes) {
         return None;
     }
     let before = bytes.len() % 6;
@@ -81,8 +81,8 @@ mod tests {
             [(&b"\xFF\xFF\xFF\xFFg\n"[..], 6), (b"f\n", 2), (b"\xFF\xFF\xFFf\n", 5)]
         {
             let list = [header, b"\x0A\0\0\x02\x69\x87\0\0\0\0\0\0"].concat();
-            assert_eq!(foreign_header(&list), Some(length), "{list:?}");
+            assert_eq!(broken_header(&list), Some(length), "{list:?}");
         }
-        assert_eq!(foreign_header(b"hello"), None);
+        assert_eq!(broken_header(b"hello"), None);
     }
 }

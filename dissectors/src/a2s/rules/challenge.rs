@@ -52,7 +52,7 @@ pub(super) fn challenge_from_another<S: Sink>(
     sink: &mut S,
 ) {
     sink.claims_number(challenge.value.cast_unsigned());
-    let event = CrossFlowEvent::Foreign {
+    let event = CrossFlowEvent::NotGiven {
         challenge: challenge.value as u32,
         evidence: occasion.evidence,
         rule: &A2S022,
@@ -183,7 +183,7 @@ pub(super) fn challenge_used<S: Sink>(
 ) {
     let again = response == ResponseKind::Challenge;
     // It is not known yet whether another endpoint gave the challenge.
-    if asked.what.has(Notes::FOREIGN) && !again {
+    if asked.what.has(Notes::NOT_GIVEN) && !again {
         return;
     }
     match (asked.what.kind, asked.what.status) {
@@ -232,10 +232,11 @@ pub(in crate::a2s) fn accepted<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    let is_foreign = asked.what.has(Notes::FOREIGN) && guarded;
-    let foreign: Option<(_, &'static Rule)> = is_foreign.then_some((occasion.evidence, &A2S024));
-    let event = CrossFlowEvent::Accepted { challenge: asked.what.challenge() as u32, foreign };
-    if foreign.is_none() {
+    let is_not_given = asked.what.has(Notes::NOT_GIVEN) && guarded;
+    let not_given: Option<(_, &'static Rule)> =
+        is_not_given.then_some((occasion.evidence, &A2S024));
+    let event = CrossFlowEvent::Accepted { challenge: asked.what.challenge() as u32, not_given };
+    if not_given.is_none() {
         sink.cross_flow(event, occasion.seen);
         return;
     }

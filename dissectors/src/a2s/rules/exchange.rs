@@ -46,17 +46,17 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:27016 > c  FFFFFFFF 41 4BA1D522" }
 }
 
-/// A request was sent. `foreign`: another endpoint may have given its challenge.
+/// A request was sent. `not_given`: another endpoint may have given its challenge.
 pub(in crate::a2s) fn sent<S: Sink>(
     challenge: Option<Read<i32>>,
     status: ChallengeStatus,
     mark: &Mark,
-    foreign: Option<&Occasion>,
+    not_given: Option<&Occasion>,
     at: Span,
     sink: &mut S,
 ) {
     abuse::toward_server(at, sink);
-    match (challenge, foreign) {
+    match (challenge, not_given) {
         (Some(challenge), Some(occasion)) => {
             challenge::challenge_from_another(challenge, occasion, sink);
         }

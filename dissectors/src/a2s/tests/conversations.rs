@@ -262,13 +262,13 @@ fn a_response_to_one_of_two_ports_is_left_to_the_ledger() {
 /// responded yet.
 #[test]
 fn a_challenge_of_another_flow_is_left_to_the_ledger() {
-    let foreign = |steps: &[(f64, char, &str)]| {
+    let not_given = |steps: &[(f64, char, &str)]| {
         let events = conversation(steps, 9.0).sink.events;
-        events.iter().any(|event| matches!(event, CrossFlowEvent::Foreign { .. }))
+        events.iter().any(|event| matches!(event, CrossFlowEvent::NotGiven { .. }))
     };
     let (asks, uses) = ((0.0, 'c', "FFFFFFFF 55 FFFFFFFF"), (0.3, 'c', "FFFFFFFF 55 07000000"));
-    assert!(foreign(&[asks, uses]));
-    assert!(!foreign(&[asks, (0.1, 's', "FFFFFFFF 41 4BA1D522"), uses]));
+    assert!(not_given(&[asks, uses]));
+    assert!(!not_given(&[asks, (0.1, 's', "FFFFFFFF 41 4BA1D522"), uses]));
 }
 
 #[test]

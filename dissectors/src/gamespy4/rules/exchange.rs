@@ -211,7 +211,7 @@ pub(in crate::gamespy4) fn challenge_of_another<S: Sink>(
     sink: &mut S,
 ) {
     let challenge = challenge.cast_unsigned();
-    let event = CrossFlowEvent::Foreign { challenge, evidence, rule: &GS4008 };
+    let event = CrossFlowEvent::NotGiven { challenge, evidence, rule: &GS4008 };
     let at = read.map(|read| read.at);
     sink.unless_explained(&GS4008, at, event, seen, || NONE_GIVEN.to_owned());
 }
@@ -277,8 +277,8 @@ pub(in crate::gamespy4) fn challenge_of_another_answered<S: Sink>(
     seen: SeenMessage,
     sink: &mut S,
 ) {
-    let foreign: Option<(_, &'static Rule)> = Some((evidence, &GS4010));
-    let event = CrossFlowEvent::Accepted { challenge: challenge.cast_unsigned(), foreign };
+    let not_given: Option<(_, &'static Rule)> = Some((evidence, &GS4010));
+    let event = CrossFlowEvent::Accepted { challenge: challenge.cast_unsigned(), not_given };
     sink.unless_explained(&GS4010, Some(Span::default()), event, seen, || {
         WRONG_ANSWERED.to_owned()
     });

@@ -132,10 +132,10 @@ fn a_challenge_from_another_host_may_be_used() {
     given.challenge = Some(7);
     let given = (20, CrossFlowEvent::Unasked(given), OTHER, C);
     let used = |challenge| {
-        (30, CrossFlowEvent::Foreign { challenge, evidence: EVIDENCE, rule: &A2S022 }, C, S)
+        (30, CrossFlowEvent::NotGiven { challenge, evidence: EVIDENCE, rule: &A2S022 }, C, S)
     };
     let accepted =
-        (40, CrossFlowEvent::Accepted { challenge: 7, foreign: Some((EVIDENCE, &A2S024)) }, S, C);
+        (40, CrossFlowEvent::Accepted { challenge: 7, not_given: Some((EVIDENCE, &A2S024)) }, S, C);
     let events = [request(1, 4, S), given, used(7), accepted];
     assert_eq!(reported(&events, 100), ["A2S022 kept", "A2S062 kept", "A2S065"]);
     let other = [request(1, 4, S), given, used(8)];
@@ -178,7 +178,7 @@ fn what_something_beyond_the_limit_may_explain_is_inconclusive() {
 #[test]
 fn challenges_beyond_the_limit_are_inconclusive_if_some_came_from_elsewhere() {
     let used = |frame, challenge| {
-        (frame, CrossFlowEvent::Foreign { challenge, evidence: EVIDENCE, rule: &A2S022 }, C, S)
+        (frame, CrossFlowEvent::NotGiven { challenge, evidence: EVIDENCE, rule: &A2S022 }, C, S)
     };
     let alone = [used(30, 7), used(31, 8), used(32, 9)];
     assert_eq!(reported(&alone, 2), ["A2S022", "A2S022", "A2S022 1x", "NET011"]);

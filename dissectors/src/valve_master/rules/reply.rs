@@ -28,7 +28,7 @@ pub(in crate::valve_master) fn reply_header<S: Sink>(
 }
 
 /// `bytes`: a list with a wrong header.
-pub(in crate::valve_master) fn foreign_header<S: Sink>(bytes: &[u8], at: Span, sink: &mut S) {
+pub(in crate::valve_master) fn broken_header<S: Sink>(bytes: &[u8], at: Span, sink: &mut S) {
     sink.checked(&VM010, false, at, || {
         let found: Vec<_> = bytes.iter().take(6).map(|byte| format!("{byte:02X}")).collect();
         format!("the reply begins with {}, not with FF FF FF FF 66 0A", found.join(" "))
