@@ -27,7 +27,7 @@ use std::sync::LazyLock;
 use dissectors::Id;
 use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, RuleSet,
-    Set, Severity, Time, Verdict as Ruled, causes,
+    Set, Severity, Time, Verdict, causes,
 };
 use dissectors::ledger::LedgerSettings;
 
@@ -64,7 +64,7 @@ pub use hosts::Broadcast;
 pub use recording::CapturePosition;
 pub use signs::concerns;
 pub use verdicts::{
-    DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Outcome, Situation, Verdict,
+    DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Met, Outcome, Situation,
 };
 
 /// Bytes of memory per server.
@@ -542,7 +542,7 @@ impl Diagnosis {
 
 /// Whether a message is wrong for certain.
 fn is_error(finding: &&Finding) -> bool {
-    let is_error = finding.rule.severity == Severity::Error && finding.verdict == Ruled::Fail;
+    let is_error = finding.rule.severity == Severity::Error && finding.verdict == Verdict::Fail;
     is_error && finding.mark.is_none()
 }
 

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Cause, Finding, Item, Mark, NeededEvidence, Purpose, Role, Rule, Symptom, Transport,
-    Verdict as Ruled, causes,
+    Cause, Finding, Item, Mark, NeededEvidence, Purpose, Role, Rule, Symptom, Transport, Verdict,
+    causes,
 };
 use dissectors::net_rules::{NET005, NET014};
 
@@ -28,7 +28,7 @@ pub(super) fn symptom(rule: &Rule, words: &str) -> Option<&'static Symptom> {
 /// Both numbers of players, where a list has another one than it says.
 pub(super) fn contradiction(event: &MessageEvent<'_>) -> Option<String> {
     let is_it = |found: &&Finding| {
-        found.verdict == Ruled::Fail
+        found.verdict == Verdict::Fail
             && symptom(found.rule, &found.detail)
                 .is_some_and(|it| it.cause == &causes::answers::COUNTS_DISAGREE)
     };
@@ -38,7 +38,7 @@ pub(super) fn contradiction(event: &MessageEvent<'_>) -> Option<String> {
 
 /// Whether a finding may explain why players do not see a server.
 pub fn concerns(found: &ReportedFinding) -> bool {
-    found.verdict == Ruled::Fail
+    found.verdict == Verdict::Fail
         && (found.rule.code == NET014.code
             || symptom(found.rule, &found.detail).is_some_and(|it| !it.cause.no.is_empty()))
 }
@@ -52,7 +52,7 @@ pub(super) fn rules_of(item: Item) -> impl Iterator<Item = &'static Rule> {
 /// A finding that matters for a server.
 pub(super) struct FindingSign<'f> {
     pub(super) rule: &'static Rule,
-    pub(super) verdict: Ruled,
+    pub(super) verdict: Verdict,
     pub(super) words: &'f str,
     pub(super) frame: u64,
 }
@@ -70,7 +70,7 @@ impl Diagnosis {
                 continue;
             }
             let about = Some((payload.mark(), payload.from));
-            let is_cut = payload.lost && finding.verdict == Ruled::Inconclusive;
+            let is_cut = payload.lost && finding.verdict == Verdict::Inconclusive;
             if is_cut && event.reply().is_some() && item() == Some(Item::Whole) {
                 // Counted with the response.
                 failed.insert(Item::Whole);
@@ -103,7 +103,7 @@ impl Diagnosis {
         let (mark, sender) = recalled.or(about)?;
         let (rule, words) = (finding.rule, &*finding.detail);
         if is_lost_fragment(rule) {
-            let is_lost = finding.verdict != Ruled::Inconclusive;
+            let is_lost = finding.verdict != Verdict::Inconclusive;
             self.lost_fragment(context, mark.frame, words, is_lost);
             return None;
         }
@@ -117,7 +117,7 @@ impl Diagnosis {
             return None;
         }
         if symptom.item == Item::ListWhole {
-            if sign.verdict == Ruled::Fail
+            if sign.verdict == Verdict::Fail
                 && let Some(id) = context.protocol
             {
                 self.list_is_cut(id, context.flow.ends, &sign);
@@ -131,7 +131,7 @@ impl Diagnosis {
         }
         if symptom.item == Item::WellFormed {
             // Faults of the request at hand are its client's already.
-            if sign.verdict == Ruled::Fail
+            if sign.verdict == Verdict::Fail
                 && !is_clients_fault(&finding)
                 && let Some(client) = self.client(sender.ip())
             {
@@ -151,7 +151,7 @@ impl Diagnosis {
         };
         let master = context.flow.ends.into_iter().find(|end| end.ip() != address.ip());
         self.sign((address, master), symptom, &sign);
-        (is_about_message && sign.verdict != Ruled::Note).then_some(symptom.item)
+        (is_about_message && sign.verdict != Verdict::Note).then_some(symptom.item)
     }
 
     /// A list between these two ends is not whole.
@@ -176,16 +176,16 @@ impl Diagnosis {
         let Some(server) = self.servers.get_mut(&address) else { return };
         let (frame, words) = (sign.frame, sign.words);
         match sign.verdict {
-            Ruled::Note => {}
-            Ruled::Inconclusive => {
+            Verdict::Note => {}
+            Verdict::Inconclusive => {
                 let why = Failure::new(why_open(sign.rule), frame, words);
                 server.doubts(master, symptom.item, &why);
             }
-            Ruled::Fail if symptom.cause.no.is_empty() => {
+            Verdict::Fail if symptom.cause.no.is_empty() => {
                 let why = Failure::new(symptom.cause, frame, words);
                 server.doubts(master, symptom.item, &why);
             }
-            Ruled::Fail if symptom.item == Item::Answered => {
+            Verdict::Fail if symptom.item == Item::Answered => {
                 let cause = match sent {
                     Some(ServerPacketKind::Request { follows: true, .. }) => {
                         &causes::CHALLENGED_REQUEST_UNANSWERED
@@ -197,7 +197,7 @@ impl Diagnosis {
                 }
                 unanswered(server, sent, cause, frame, words);
             }
-            Ruled::Fail => {
+            Verdict::Fail => {
                 let kind = match sent {
                     Some(ServerPacketKind::Response { to }) => to,
                     _ => None,

@@ -9,7 +9,7 @@ use super::paint::{TextStyle, Tone};
 use super::{markdown, put};
 use crate::abuse::Attack;
 use crate::diagnose::{
-    Broadcast, DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict,
+    Broadcast, DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Met, Outcome,
 };
 use crate::text::{counted, escaped, grouped, hanging, shortened, width};
 
@@ -220,7 +220,7 @@ impl DiagnosisReport<'_> {
 /// The address of a server; without a port where none is known.
 fn address(server: &DiagnosedServer) -> String {
     let asked = server.items.iter().find(|it| it.item == Item::Asked);
-    let is_asked = asked.is_some_and(|it| it.verdict == Verdict::Yes);
+    let is_asked = asked.is_some_and(|it| it.met == Met::Yes);
     match server.server.port() {
         0 if !is_asked => server.server.ip().to_string(),
         _ => server.server.to_string(),
@@ -276,10 +276,7 @@ fn troubles(server: &DiagnosedServer, terminal: Option<usize>, out: &mut Vec<u8>
         let text = shortened(&text, WIDE);
         let separator = if text.is_empty() { "" } else { ": " };
         let line = format!("{}{separator}{text}", item.item.does());
-        put(
-            out,
-            format_args!("        {:<3} {}\n", shown(item.verdict), hanging(&line, 12, terminal)),
-        );
+        put(out, format_args!("        {:<3} {}\n", shown(item.met), hanging(&line, 12, terminal)));
         // The advice is shown once.
         let advice = item.advice().filter(|_| server.is_advised(item));
         if let Some(advice) = advice.filter(|advice| advised != Some(*advice)) {
@@ -337,7 +334,7 @@ fn whole_master(master: &DiagnosedParty, style: TextStyle, out: &mut Vec<u8>) {
     let columns = (wide(|item| item.item.does().len()), wide(|item| frames(item).len()));
     for item in &master.items {
         one(item, columns, style, out);
-        if let Some(advice) = item.advice().filter(|_| item.verdict == Verdict::No) {
+        if let Some(advice) = item.advice().filter(|_| item.met == Met::No) {
             put(out, format_args!("     {}\n", hanging(advice, 5, terminal)));
         }
     }
@@ -361,7 +358,7 @@ fn markdown_items<'i>(
             out,
             format_args!(
                 "| {} | {} | {} | {}{} |\n",
-                shown(item.verdict),
+                shown(item.met),
                 item.item.does(),
                 frames(item),
                 markdown::cell(&item.text),
@@ -432,12 +429,12 @@ pub(in crate::report) fn checklist(
 /// One item.
 fn one(item: &ItemVerdict, columns: (usize, usize), style: TextStyle, out: &mut Vec<u8>) {
     let TextStyle { terminal, paint } = style;
-    let tone = match item.verdict {
-        Verdict::Yes => Tone::Good,
-        Verdict::No => tone_of_fault(),
-        Verdict::Unknown => Tone::Faint,
+    let tone = match item.met {
+        Met::Yes => Tone::Good,
+        Met::No => tone_of_fault(),
+        Met::Unknown => Tone::Faint,
     };
-    paint.paint(tone, out, |out| put(out, format_args!("{:<5}", shown(item.verdict))));
+    paint.paint(tone, out, |out| put(out, format_args!("{:<5}", shown(item.met))));
     let (label, frames, text) = (item.item.does(), frames(item), escaped(&item.text));
     let line = item_line((label, &frames, &shortened(&text, WIDE)), columns, terminal);
     put(out, format_args!("{line}\n"));
@@ -467,12 +464,12 @@ fn item_line(
     line.trim_end().to_owned()
 }
 
-/// The text of a verdict.
-pub(in crate::report) fn shown(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Yes => "yes",
-        Verdict::No => "NO",
-        Verdict::Unknown => "?",
+/// Whether a condition is met, as text.
+pub(in crate::report) fn shown(met: Met) -> &'static str {
+    match met {
+        Met::Yes => "yes",
+        Met::No => "NO",
+        Met::Unknown => "?",
     }
 }
 

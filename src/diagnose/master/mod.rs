@@ -18,7 +18,7 @@ use crate::diagnose::exchanges::pattern::{CommonOfLists, ListRequests, first_nam
 use crate::diagnose::facts::find_or_add::keep_latest;
 use crate::diagnose::facts::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE, is_too_much};
 use crate::diagnose::verdicts::checklist::Checklist;
-use crate::diagnose::verdicts::{ItemVerdict, Verdict};
+use crate::diagnose::verdicts::{ItemVerdict, Met};
 use crate::session::MessageEvent;
 use crate::summary::described;
 use crate::text::{counted, grouped};
@@ -164,8 +164,7 @@ impl Master {
             (unanswered.by, unanswered.span) = (common.by, common.span);
         }
         if let Some([servers, packets]) = self.latest {
-            let is_list =
-                |it: &&mut ItemVerdict| it.item == Item::GivesList && it.verdict == Verdict::Yes;
+            let is_list = |it: &&mut ItemVerdict| it.item == Item::GivesList && it.met == Met::Yes;
             for list in verdicts.iter_mut().filter(is_list) {
                 let (servers, packets) = (counted(servers, "server"), counted(packets, "packet"));
                 list.text = format!("{servers} in {packets}").into();

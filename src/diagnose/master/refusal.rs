@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use dissectors::kit::{Cause, Item, Masters, Verdict as Ruled, causes};
+use dissectors::kit::{Cause, Item, Masters, Verdict, causes};
 
 use super::own_words::{redirected_to, text_after_headers};
 use crate::diagnose::facts::Failure;
@@ -69,7 +69,7 @@ pub(in crate::diagnose) fn is_unchanged(
 pub(in crate::diagnose) fn unreadable<'b>(
     event: &MessageEvent<'b>,
 ) -> Option<(&'static Cause, &'b str)> {
-    event.checked().findings.iter().filter(|it| it.verdict == Ruled::Fail).find_map(|it| {
+    event.checked().findings.iter().filter(|it| it.verdict == Verdict::Fail).find_map(|it| {
         let symptom = symptom(it.rule, &it.detail).filter(|it| it.item == Item::GivesList)?;
         Some((symptom.cause, &*it.detail))
     })

@@ -9,7 +9,7 @@ use dissectors::kit::{Role, Set, Transport};
 use crate::diagnose::Diagnosis;
 use crate::diagnose::master::{Master, Surroundings};
 use crate::diagnose::server::Server;
-use crate::diagnose::verdicts::{DiagnosedParty, ItemVerdict, Outcome, Verdict};
+use crate::diagnose::verdicts::{DiagnosedParty, ItemVerdict, Met, Outcome};
 use crate::session::{MessageEvent, Totals};
 
 impl Diagnosis {
@@ -157,7 +157,7 @@ fn of_services(
     let mut services = services.into_iter();
     let (_, mut worst) = services.next()?;
     for (address, party) in services {
-        let faults = party.items.into_iter().filter(|it| it.verdict == Verdict::No);
+        let faults = party.items.into_iter().filter(|it| it.met == Met::No);
         worst.items.extend(faults.map(|it| ItemVerdict { master: Some(address), ..it }));
     }
     Some(worst)

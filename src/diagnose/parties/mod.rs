@@ -18,7 +18,7 @@ use crate::diagnose::exchanges::{Exchange, Request, asks_for_data, exchange_key}
 use crate::diagnose::facts::find_or_add::find_or_add;
 use crate::diagnose::facts::{Failure, NO_ACCIDENT};
 use crate::diagnose::server::{self, ChallengeLoops, Server};
-use crate::diagnose::verdicts::{DiagnosedParty, ItemVerdict, Verdict};
+use crate::diagnose::verdicts::{DiagnosedParty, ItemVerdict, Met};
 use crate::session::{MessageEvent, Totals, Value};
 use crate::summary::described;
 use crate::text::grouped;
@@ -278,8 +278,7 @@ impl Diagnosis {
                 items,
             };
             // That others are answered, and it is not, is no fault of its requests.
-            let is_no =
-                |it: &ItemVerdict| it.verdict == Verdict::No && it.item != Item::GetsAnswers;
+            let is_no = |it: &ItemVerdict| it.met == Met::No && it.item != Item::GetsAnswers;
             if let Some(no) = party.items.iter().find(|it| is_no(it)) {
                 self.faulty.insert(*host, client.faults(no.cause));
             } else if client.is_mended {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{CauseKind, Item, Map, Symptom, Verdict as Ruled, causes, is_private};
+use dissectors::kit::{CauseKind, Item, Map, Symptom, Verdict, causes, is_private};
 use dissectors::net_rules::NET014;
 
 use crate::check::{Checker, Selection};
@@ -96,7 +96,7 @@ impl Diagnosis {
         let known = self.servers.get_mut(&server).into_iter();
         for fact in known.flat_map(|known| known.facts_of(symptom.item, master)) {
             let is_same = |latest: &Failure| latest.cause == cause;
-            let counts = joins.is_none() || sign.verdict == Ruled::Fail;
+            let counts = joins.is_none() || sign.verdict == Verdict::Fail;
             if counts && fact.failure(joins.is_none()).is_some_and(is_same) {
                 fact.fails_by(Vec::new());
             }
@@ -121,7 +121,7 @@ impl Diagnosis {
     ) {
         let sent = self.sent.get_mut(sign.frame, self.remembered).map(|sent| sent.what);
         let is_challenge = matches!(sent, Some(ServerPacketKind::Response { to: None }));
-        if sign.verdict == Ruled::Fail
+        if sign.verdict == Verdict::Fail
             && let Some(server) = self.servers.get_mut(&asked)
         {
             server.responds_from(asked, from, sign.frame);

@@ -11,7 +11,7 @@ use crate::diagnose::facts::{Fact, FirstFrames, NO_ACCIDENT};
 use crate::diagnose::registration::{Registration, is_of_registration};
 use crate::diagnose::server::remedies;
 use crate::diagnose::server::{CLIENTS, Server};
-use crate::diagnose::verdicts::{BUT, ItemVerdict, Verdict, is_suspicion};
+use crate::diagnose::verdicts::{BUT, ItemVerdict, Met, is_suspicion};
 use crate::session::ExchangeCounts;
 use crate::text::{brief_span, counted, grouped, long_span};
 
@@ -89,7 +89,7 @@ impl ServerState<'_> {
         debug_assert!(failure.cause.no.contains(&item), "{item:?} by {:?}", failure.cause);
         let (by, span) = pattern.map_or((None, None), |it| (it.by.clone(), it.span));
         Some(ItemVerdict {
-            verdict: Verdict::No,
+            met: Met::No,
             cause: Some(failure.cause),
             has_more: times > frames.len() as u64,
             frames,
@@ -121,7 +121,7 @@ impl ServerState<'_> {
             text += &why.text;
         }
         Some(ItemVerdict {
-            verdict: Verdict::Yes,
+            met: Met::Yes,
             cause: beside.map(|why| why.cause),
             has_more: fact.good > fact.shown.len() as u64,
             frames: fact.shown.in_order(),

@@ -18,7 +18,7 @@ use crate::diagnose::facts::item_set::ItemSet;
 use crate::diagnose::registration::{Registration, is_of_registration};
 use crate::diagnose::server::Server;
 use crate::diagnose::verdicts::{
-    DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Situation, Verdict, outcome_with_master,
+    DiagnosedServer, Diagnoses, ItemVerdict, LeftOut, Met, Situation, outcome_with_master,
 };
 use crate::session::Totals;
 use crate::text::{counted, grouped};
@@ -271,8 +271,8 @@ fn best_master<'i>(
 ) -> Option<SocketAddr> {
     let rank = |items: &&[ItemVerdict]| {
         let outcome = outcome_with_master(items.iter());
-        let met = items.iter().filter(|it| it.verdict == Verdict::Yes).count();
-        (outcome, Reverse(items.iter().position(|it| it.verdict == Verdict::No)), met)
+        let met = items.iter().filter(|it| it.met == Met::Yes).count();
+        (outcome, Reverse(items.iter().position(|it| it.met == Met::No)), met)
     };
     with_masters.rev().max_by_key(rank)?.first()?.master
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use dissectors::kit::{Item, Values, causes};
 
-use super::{ItemVerdict, Verdict};
+use super::{ItemVerdict, Met};
 use crate::diagnose::facts::{Fact, FirstFrames};
 
 /// The conditions of which something is known.
@@ -50,8 +50,8 @@ impl Checklist {
 /// A condition is not met if it was not, and that is not mended: most of what a client or a master does wrong is not, by
 /// what it does right.
 fn verdict(item: Item, fact: &Fact) -> ItemVerdict {
-    let of = |verdict, cause, frames, text: Cow<'static, str>, values: Values| ItemVerdict {
-        verdict,
+    let of = |met, cause, frames, text: Cow<'static, str>, values: Values| ItemVerdict {
+        met,
         cause,
         frames,
         text,
@@ -60,12 +60,12 @@ fn verdict(item: Item, fact: &Fact) -> ItemVerdict {
     };
     if let Some(failure) = fact.failure(false) {
         let (text, values) = (failure.text.clone().into(), failure.values.clone());
-        let mut verdict = of(Verdict::No, Some(failure.cause), fact.failed(), text, values);
+        let mut verdict = of(Met::No, Some(failure.cause), fact.failed(), text, values);
         verdict.has_more = fact.run > verdict.frames.len() as u64;
         return verdict;
     }
     if fact.good > 0 {
-        let mut verdict = of(Verdict::Yes, None, fact.shown, Cow::default(), Values::new());
+        let mut verdict = of(Met::Yes, None, fact.shown, Cow::default(), Values::new());
         verdict.has_more = fact.good > fact.shown.len() as u64;
         return verdict;
     }
@@ -73,11 +73,11 @@ fn verdict(item: Item, fact: &Fact) -> ItemVerdict {
         Some(open) => {
             let frames = FirstFrames::from_iter([open.frame]);
             let (text, values) = (open.text.clone().into(), open.values.clone());
-            of(Verdict::Unknown, Some(open.cause), frames, text, values)
+            of(Met::Unknown, Some(open.cause), frames, text, values)
         }
         None => {
             let (cause, frames) = (Some(&causes::NOT_IN_CAPTURE), FirstFrames::default());
-            of(Verdict::Unknown, cause, frames, "not in this capture".into(), Values::new())
+            of(Met::Unknown, cause, frames, "not in this capture".into(), Values::new())
         }
     }
 }

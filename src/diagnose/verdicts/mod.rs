@@ -19,7 +19,7 @@ use crate::text::counted;
 
 dissectors::named! {
     /// Whether a condition is met.
-    pub enum Verdict {
+    pub enum Met {
         /// It is.
         Yes = "yes",
         /// It is not.
@@ -72,7 +72,7 @@ pub struct ItemVerdict {
     /// The master, of a condition of registration.
     pub master: Option<SocketAddr>,
     /// Whether it is met.
-    pub verdict: Verdict,
+    pub met: Met,
     /// Why not, or why it is unknown.
     pub cause: Option<&'static Cause>,
     /// The first packets that show it.
@@ -123,7 +123,7 @@ impl DiagnosedParty {
     /// All conditions that are not met; each but the first, which the party's line names, with a line of its own, which
     /// names another service of a master.
     pub fn faults(&self) -> impl Iterator<Item = (&ItemVerdict, Option<String>)> {
-        let faults = self.items.iter().filter(|it| it.verdict == Verdict::No);
+        let faults = self.items.iter().filter(|it| it.met == Met::No);
         faults.enumerate().map(|(nth, it)| {
             let of = it.master.map_or(String::new(), |service| format!("{service}: "));
             (it, (nth > 0).then(|| format!("Also: {of}{}", it.headline())))
@@ -133,7 +133,7 @@ impl DiagnosedParty {
     /// The result.
     pub fn outcome(&self) -> Outcome {
         const DECIDE: [Item; 3] = [Item::GetsAnswers, Item::GivesList, Item::GivesWholeList];
-        let is_good = |it: &ItemVerdict| DECIDE.contains(&it.item) && it.verdict == Verdict::Yes;
+        let is_good = |it: &ItemVerdict| DECIDE.contains(&it.item) && it.met == Met::Yes;
         match self.first_no() {
             Some(_) => Outcome::Fault,
             None if self.items.iter().any(is_good) => Outcome::Good,
@@ -181,7 +181,7 @@ impl DiagnosedServer {
 
 /// The first condition that is not met.
 fn first_no<'i>(items: impl IntoIterator<Item = &'i ItemVerdict>) -> Option<&'i ItemVerdict> {
-    items.into_iter().find(|item| item.verdict == Verdict::No)
+    items.into_iter().find(|item| item.met == Met::No)
 }
 
 /// The first line about these conditions: about the first that is not met, or is open.
@@ -198,8 +198,7 @@ fn headline_of<'i>(items: impl Iterator<Item = &'i ItemVerdict> + Clone, is_good
 
 /// What is known where nothing is wrong, and too little shows that all is well.
 fn too_little<'i>(mut items: impl Iterator<Item = &'i ItemVerdict>) -> &'static str {
-    let joins =
-        |it: &ItemVerdict| it.verdict == Verdict::Yes && matches!(it.item, Item::Echo | Item::Info);
+    let joins = |it: &ItemVerdict| it.met == Met::Yes && matches!(it.item, Item::Echo | Item::Info);
     match items.any(joins) {
         true => "it joins as it should; whether it is accepted is not in this capture",
         false => "this capture shows too little of it",
@@ -212,7 +211,7 @@ impl ItemVerdict {
         ItemVerdict {
             item,
             master: None,
-            verdict: Verdict::Unknown,
+            met: Met::Unknown,
             cause: None,
             frames: FirstFrames::default(),
             has_more: false,
@@ -231,7 +230,7 @@ impl ItemVerdict {
     /// What to do about a condition that is not met, or unknown.
     pub fn advice(&self) -> Option<&'static str> {
         let cause = self.cause?;
-        let remedy = cause.remedy(self.verdict == Verdict::No);
+        let remedy = cause.remedy(self.met == Met::No);
         Some(match self.situation {
             Situation::Flooded if BY_FLOOD.contains(&cause) => {
                 "The flood explains that: see what is left of it when the flood is over."
@@ -255,7 +254,7 @@ impl ItemVerdict {
 
     /// Whether the capture has messages about it, but does not decide it.
     fn is_open(&self) -> bool {
-        self.verdict == Verdict::Unknown && !self.is_absent()
+        self.met == Met::Unknown && !self.is_absent()
     }
 
     /// What its cause says of it.
@@ -276,11 +275,11 @@ impl ItemVerdict {
         let when =
             when.map_or(String::new(), |span| format!("{}, ", in_words(span, self.has_dates)));
         let to_master = matches!(self.item, Item::Join | Item::Challenged | Item::Accepted);
-        match self.verdict {
-            Verdict::No if to_master && cause.kind == CauseKind::Icmp => {
+        match self.met {
+            Met::No if to_master && cause.kind == CauseKind::Icmp => {
                 format!("it cannot reach the master: {says}")
             }
-            Verdict::No => format!("{when}{says}"),
+            Met::No => format!("{when}{says}"),
             _ => {
                 let subject = if self.item == Item::ListWhole { "" } else { "it " };
                 format!("whether {subject}{} is unknown: {says}", self.item.does())
@@ -293,9 +292,8 @@ impl ItemVerdict {
 pub(in crate::diagnose) fn outcome_with_master<'i>(
     items: impl Iterator<Item = &'i ItemVerdict> + Clone,
 ) -> Outcome {
-    let is_good = |it: &ItemVerdict| {
-        matches!(it.item, Item::Accepted | Item::Listed) && it.verdict == Verdict::Yes
-    };
+    let is_good =
+        |it: &ItemVerdict| matches!(it.item, Item::Accepted | Item::Listed) && it.met == Met::Yes;
     match first_no(items.clone()) {
         Some(_) => Outcome::Fault,
         None if items.clone().any(is_good) => Outcome::Good,
@@ -333,7 +331,7 @@ impl DiagnosedServer {
     /// The result.
     pub fn outcome(&self) -> Outcome {
         let is_so = |wanted: &[Item]| {
-            self.decisive_items().any(|it| wanted.contains(&it.item) && it.verdict == Verdict::Yes)
+            self.decisive_items().any(|it| wanted.contains(&it.item) && it.met == Met::Yes)
         };
         match self.first_no() {
             Some(_) => Outcome::Fault,
@@ -356,14 +354,14 @@ impl DiagnosedServer {
 
     /// The conditions that are not met, and those that may not be, as the capture suggests.
     pub fn troubles(&self) -> impl Iterator<Item = &ItemVerdict> {
-        self.decisive_items().filter(|it| it.verdict == Verdict::No || it.is_suspected())
+        self.decisive_items().filter(|it| it.met == Met::No || it.is_suspected())
     }
 
     /// Whether the advice for a condition is shown.
     pub fn is_advised(&self, item: &ItemVerdict) -> bool {
         let is_decisive = self.decisive().is_some_and(|it| it.item == item.item);
-        let is_beside = item.verdict == Verdict::Yes && item.cause.is_some();
-        item.verdict == Verdict::No || is_decisive || item.is_suspected() || is_beside
+        let is_beside = item.met == Met::Yes && item.cause.is_some();
+        item.met == Met::No || is_decisive || item.is_suspected() || is_beside
     }
 
     /// The condition for the first line, if any.
@@ -406,7 +404,7 @@ impl DiagnosedServer {
             let place = if self.is_cut { "what fits into memory" } else { "this capture" };
             return format!("it answers clients; no registration in {place}");
         }
-        let all_yes = self.decisive_items().all(|it| it.verdict == Verdict::Yes);
+        let all_yes = self.decisive_items().all(|it| it.met == Met::Yes);
         let all_absent = self.decisive_items().all(ItemVerdict::is_absent);
         match (is_good, all_yes, all_absent) {
             (true, true, _) => "nothing is wrong",

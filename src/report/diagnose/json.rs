@@ -208,7 +208,7 @@ impl JsonItem<'_> {
         JsonItem {
             item: it.item.name(),
             master: it.master.map(|master| master.to_string()),
-            verdict: it.verdict.name(),
+            verdict: it.met.name(),
             cause: it.cause.map(|cause| cause.name),
             asked: it.exchanges.map(|it| it.asked),
             answered: it.exchanges.map(|it| it.answered),

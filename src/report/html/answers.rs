@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::attack::{self, what_to_do};
-use crate::diagnose::{DiagnosedServer, ItemVerdict, Outcome, Verdict};
+use crate::diagnose::{DiagnosedServer, ItemVerdict, Met, Outcome};
 use crate::report::answer::{Answer, AnswerTimes, Diagnosed, more_others, says_of_others};
 use crate::report::diagnose::{ChecklistLine, SERVERS, absent, checklist, frames, near, shown};
 use crate::text::escaped;
@@ -100,8 +100,7 @@ fn conditions(party: Diagnosed<'_>, has_lists: bool) -> Markup {
     let lines = match party {
         Diagnosed::Server(server) => checklist(server, has_lists),
         Diagnosed::Other(party) => {
-            let line =
-                |it| ChecklistLine::Item(it, it.advice().filter(|_| it.verdict == Verdict::No));
+            let line = |it| ChecklistLine::Item(it, it.advice().filter(|_| it.met == Met::No));
             party.items.iter().map(line).collect()
         }
     };
@@ -115,8 +114,8 @@ fn conditions(party: Diagnosed<'_>, has_lists: bool) -> Markup {
                         ChecklistLine::Absent(group) => tr class="unknown" {
                             td { "?" } td { (group.does()) } td {} td { (absent) }
                         }
-                        ChecklistLine::Item(item, advice) => tr class=(item.verdict.name()) {
-                            td { (shown(item.verdict)) }
+                        ChecklistLine::Item(item, advice) => tr class=(item.met.name()) {
+                            td { (shown(item.met)) }
                             td { (item.item.does()) }
                             td { (frames(item)) }
                             td { (escaped(&item.text)) @if let Some(advice) = advice { p { (advice) } } }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Masters, Role, Time, Verdict as Ruled};
+use dissectors::kit::{Masters, Role, Time, Verdict};
 
 use super::periods::{Periods, in_words};
 use super::{item_at, sum};
@@ -281,7 +281,7 @@ fn properties(event: &MessageEvent<'_>, masters: &Masters) -> Vec<(&'static str,
     };
     let wrong =
         event.checked().findings.iter().find(|it| {
-            it.rule.who == Role::Client && it.verdict == Ruled::Fail && it.mark.is_none()
+            it.rule.who == Role::Client && it.verdict == Verdict::Fail && it.mark.is_none()
         });
     let mut all = vec![
         ("finding", wrong.map(|it| it.detail.chars().take(LONGEST).collect()).unwrap_or_default()),
