@@ -102,7 +102,7 @@ fn datagram(packet: &Packet) -> Option<(FlowKey, &[u8])> {
 }
 
 /// A datagram, or data that one end sent in a stream without interruption.
-pub(super) struct Said {
+pub(super) struct SentMessage {
     pub(super) side: Side,
     pub(super) frame: u64,
     pub(super) time: Time,
@@ -114,7 +114,7 @@ pub(super) struct Conversation {
     ends: [SocketAddr; 2],
     number: u32,
     pub(super) transport: Transport,
-    pub(super) said: Vec<Said>,
+    pub(super) sent: Vec<SentMessage>,
 }
 
 impl Conversation {
@@ -160,9 +160,9 @@ fn datagrams(id: Id, input: Input, count: u64) -> Vec<Conversation> {
             None if conversations.len() < CONVERSATIONS => {
                 let number = conversations.len() as u32 + 1;
                 let (ends_of_flow, transport) = ([key.from(), key.to()], Transport::Udp);
-                let said = Vec::new();
+                let sent = Vec::new();
                 places.insert(ends, conversations.len());
-                conversations.push(Conversation { ends: ends_of_flow, number, transport, said });
+                conversations.push(Conversation { ends: ends_of_flow, number, transport, sent });
                 conversations.len() - 1
             }
             None => continue,
@@ -171,7 +171,7 @@ fn datagrams(id: Id, input: Input, count: u64) -> Vec<Conversation> {
         let is_first = conversation.ends[0] == key.from();
         let side = if is_first { Side::First } else { Side::Second };
         let time = Time(packet.time);
-        conversation.said.push(Said { side, frame, time, bytes: bytes.to_vec() });
+        conversation.sent.push(SentMessage { side, frame, time, bytes: bytes.to_vec() });
     }
     assert!(!conversations.is_empty(), "no conversation of {}", id.info().id);
     conversations
@@ -186,18 +186,18 @@ fn list_over_http() -> Conversation {
         list += &format!("addserver 192.0.2.{host} 28770 0\n");
     }
     let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{list}", list.len());
-    let said = (0..40).map(|number| {
+    let sent = (0..40).map(|number| {
         let (side, bytes) = if number % 2 == 0 {
             (Side::First, request.to_vec())
         } else {
             (Side::Second, response.clone().into_bytes())
         };
-        Said { side, frame: number + 1, time: Time(number as i64 * 1_000_000_000), bytes }
+        SentMessage { side, frame: number + 1, time: Time(number as i64 * 1_000_000_000), bytes }
     });
     Conversation {
         ends: [SocketAddr::from(([10, 0, 0, 1], 50_000)), SocketAddr::from(([10, 0, 0, 9], 80))],
         number: 1,
         transport: Transport::Tcp,
-        said: said.collect(),
+        sent: sent.collect(),
     }
 }

@@ -152,25 +152,25 @@ fn speak(
 ) {
     let mut state = id.conversation();
     let mut flow = conversation.facts();
-    for said in &conversation.said {
-        flow.seen[said.side.index()] = true;
-        let mut rest = &said.bytes[..];
+    for sent in &conversation.sent {
+        flow.seen[sent.side.index()] = true;
+        let mut rest = &sent.bytes[..];
         while !rest.is_empty() {
             let unread = Unread { bytes: rest, ..Unread::default() };
             let length = match conversation.transport {
                 Transport::Udp => rest.len(),
                 Transport::Tcp => {
                     let parts = ContextParts { shared, flow: &flow, settings, budget };
-                    match state.frame(parts, said.side, &unread) {
+                    match state.frame(parts, sent.side, &unread) {
                         Framed::Message(length) => length,
                         Framed::More | Framed::Junk(_) => break,
                     }
                 }
             };
             let (bytes, after) = rest.split_at(length);
-            let piece = Piece { at: 0, length: length as u32, frame: said.frame, offset: 42 };
-            let payload = flow.payload(said.side, bytes, std::slice::from_ref(&piece));
-            let payload = Payload { frame: said.frame, time: said.time, ..payload };
+            let piece = Piece { at: 0, length: length as u32, frame: sent.frame, offset: 42 };
+            let payload = flow.payload(sent.side, bytes, std::slice::from_ref(&piece));
+            let payload = Payload { frame: sent.frame, time: sent.time, ..payload };
             let parts = ContextParts { shared, flow: &flow, settings, budget };
             state.message(parts, &payload, writer);
             writer.clear();

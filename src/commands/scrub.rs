@@ -55,7 +55,7 @@ pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal<'_>) -> Res
     }
     ran?;
     let output = escaped(&args.output.to_string_lossy()).into_owned();
-    copy.written.tell(&output, copy.is_filtered, err);
+    copy.written.report(&output, copy.is_filtered, err);
     Ok(())
 }
 
@@ -81,7 +81,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn tell(&self, output: &str, is_filtered: bool, err: &mut dyn Write) {
+    fn report(&self, output: &str, is_filtered: bool, err: &mut dyn Write) {
         if self.packets == 0 {
             let why = "there is no message in the capture";
             writeln!(err, "gamewire: warning: {output} has no packets: {why}").ok();

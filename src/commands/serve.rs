@@ -44,7 +44,7 @@ pub fn run(
     }
     out.flush()?;
     let report = server.run(&|| stop.is_asked())?;
-    tell(&report, args, err);
+    say(&report, args, err);
     Ok(())
 }
 
@@ -84,7 +84,7 @@ fn list(out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn tell(report: &Report, args: &ServeArgs, err: &mut dyn Write) {
+fn say(report: &Report, args: &ServeArgs, err: &mut dyn Write) {
     let Report { requests, unknown, answers, withheld, is_cut, .. } = *report;
     let heard = counted(requests, "request");
     writeln!(err, "gamewire: {heard}, {}", counted(answers, "answer")).ok();

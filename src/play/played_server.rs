@@ -75,7 +75,7 @@ impl ClientState {
             self.own = after;
             return reaction;
         }
-        let is_in_script = matches!(&did, Did::Said(heard) if played.own.has(heard.message));
+        let is_in_script = matches!(&did, Did::Sent(heard) if played.own.has(heard.message));
         for (player, part) in self.others.iter_mut().zip(&played.others) {
             let mut after = player.clone();
             let other = after.react(part, did.clone(), secret);

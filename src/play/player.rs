@@ -11,7 +11,7 @@ use super::part::{Cue, Demand, Expected, Item, Line, Part};
 #[derive(Clone)]
 pub(super) enum Did {
     Opened,
-    Said(Heard),
+    Sent(Heard),
     /// It sent bytes that are no message.
     Unread,
     /// It sent a datagram beside the connection.
@@ -88,7 +88,7 @@ impl Player {
         let did = self.translated(part, did, secret);
         let Some(at) = self.place(part, &did) else { return Reaction::default() };
         let mut ignores_challenge = false;
-        if let (Did::Said(heard), Some(Item::Hear(Cue::Message(expected)))) =
+        if let (Did::Sent(heard), Some(Item::Hear(Cue::Message(expected)))) =
             (&did, part.items.get(at))
         {
             let demands_challenge = matches!(expected.demands, Some(Demand::Challenge(_)));
@@ -127,14 +127,14 @@ impl Player {
 
     /// Challenges of this client as those of the script. One that this client was not given is none.
     fn translated(&self, part: &Part, did: Did, secret: Option<&Secret>) -> Did {
-        let Did::Said(mut heard) = did else { return did };
+        let Did::Sent(mut heard) = did else { return did };
         let Some(secret) = secret else {
             let is_anothers =
                 |it: &Challenge| part.given.contains(&it.value) && !self.given.contains(&it.value);
             if part.protocol.info().challenge_is_of_port {
                 heard.challenges.retain(|challenge| !is_anothers(challenge));
             }
-            return Did::Said(heard);
+            return Did::Sent(heard);
         };
         heard.challenges.retain_mut(|challenge| {
             let is_it = |given: &&u32| secret.instead(self.client, **given) == challenge.value;
@@ -142,7 +142,7 @@ impl Player {
             challenge.value = given.copied().unwrap_or_default();
             given.is_some()
         });
-        Did::Said(heard)
+        Did::Sent(heard)
     }
 
     /// This client gets these lines, from whomever.
@@ -186,7 +186,7 @@ fn fits(cue: &Cue, did: &Did, exactly: bool) -> bool {
     match (cue, did) {
         (Cue::Opened, Did::Opened) | (Cue::Unread, Did::Unread) => true,
         (Cue::Datagram, Did::Datagram) => true,
-        (Cue::Message(expected), Did::Said(heard)) => {
+        (Cue::Message(expected), Did::Sent(heard)) => {
             std::ptr::eq(expected.message, heard.message)
                 && match &expected.demands {
                     None => !exactly,

@@ -188,13 +188,13 @@ impl TcpStage {
         for packet in open.numbers.send(&mut run.maker, End::Opener, bytes) {
             let time = run.tape.keep(&packet);
             let heard = self.ear.hear(time, &packet).into_iter();
-            dids.extend(heard.filter(|it| it.from_port == from.port()).map(Did::Said));
+            dids.extend(heard.filter(|it| it.from_port == from.port()).map(Did::Sent));
         }
         if dids.is_empty() {
             dids.push(Did::Unread);
         }
         for did in dids {
-            let is_message = matches!(did, Did::Said(_));
+            let is_message = matches!(did, Did::Sent(_));
             let is_known = self.react(number, did, run);
             run.report.requests += u64::from(is_message || is_known);
             run.report.unknown += u64::from(is_message && !is_known);

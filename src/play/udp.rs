@@ -93,7 +93,7 @@ impl UdpStage {
         let Some(packet) = run.maker.datagram(from, to, payload) else { return };
         let time = run.tape.keep(&packet);
         let heard = self.ear.hear(time, &packet);
-        let mut dids: Vec<_> = heard.into_iter().map(Did::Said).collect();
+        let mut dids: Vec<_> = heard.into_iter().map(Did::Sent).collect();
         if dids.is_empty() {
             dids.push(Did::Unread);
         }

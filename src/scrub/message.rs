@@ -97,7 +97,7 @@ impl Scrubber {
                 let (treatment, start) = (treatment(node, key, decoded), out.len());
                 self.text(treatment, text, decoded, out);
                 if let Scrub::Key(_) = node.field.scrub {
-                    self.tell_apart(text, start, out);
+                    self.keep_apart(text, start, out);
                 }
                 self.around(payload.get(end..leaf.end).unwrap_or_default(), out);
             }
@@ -107,7 +107,7 @@ impl Scrubber {
     }
 
     /// Replaces a name again, from `start` on, while another name of the message has become the same.
-    fn tell_apart(&mut self, name: &[u8], start: usize, out: &mut Vec<u8>) {
+    fn keep_apart(&mut self, name: &[u8], start: usize, out: &mut Vec<u8>) {
         /// How often: few names may have room for few others.
         const MOST: usize = 100;
         for _ in 0..MOST {

@@ -50,8 +50,8 @@ fn payload(packet: &TimedPacket) -> Option<usize> {
     let tcp = packet.bytes.get(TCP..)?;
     let (start, flags) = (TCP + usize::from(tcp.get(12)? >> 4) * 4, tcp.get(13)?);
     let plain = packet.bytes[14] == 0x45 && packet.bytes[23] == 6 && tcp[13] & flags::SYN == 0;
-    let tells = packet.bytes.len() > start || flags & (flags::FIN | flags::RST) != 0;
-    (plain && tells && flags & flags::RST == 0).then_some(start)
+    let matters = packet.bytes.len() > start || flags & (flags::FIN | flags::RST) != 0;
+    (plain && matters && flags & flags::RST == 0).then_some(start)
 }
 
 /// Divides every segment into two.

@@ -97,7 +97,7 @@ impl Protocol for A2s {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
-        tells: |bytes| bytes.len() >= 16 || layout::has_number(bytes),
+        identifies_part: |bytes| bytes.len() >= 16 || layout::has_number(bytes),
         challenge_is_of_port: false,
     };
     type Settings = ();

@@ -50,8 +50,8 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
         }
         // The client's name may appear in a header that has not arrived yet.
         let is_begun = request.len() < FRONT && http::whole_request(request).is_none();
-        let may_tell = claim == Claim::Undecided || is_begun || is_little;
-        return if is_open && may_tell { Claim::Undecided } else { Claim::No };
+        let may_follow = claim == Claim::Undecided || is_begun || is_little;
+        return if is_open && may_follow { Claim::Undecided } else { Claim::No };
     }
     Claim::No
 }

@@ -88,7 +88,7 @@ impl Protocol for AcrMaster {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
-        tells: |_| false,
+        identifies_part: |_| false,
         challenge_is_of_port: false,
     };
     type Settings = Settings;

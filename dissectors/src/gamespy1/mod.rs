@@ -129,7 +129,7 @@ impl Protocol for GameSpy1 {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
-        tells: |_| false,
+        identifies_part: |_| false,
         challenge_is_of_port: false,
     };
     type Settings = Settings;

@@ -392,7 +392,7 @@ mod tests {
     fn messages(segments: &[&[u8]], ended: bool) -> (Vec<String>, usize) {
         let mut framing = StreamFraming::default();
         let (mut bytes, mut messages, mut junk) = (Vec::new(), Vec::new(), 0);
-        let mut tell = |bytes: &[u8]| messages.push(String::from_utf8_lossy(bytes).into_owned());
+        let mut push = |bytes: &[u8]| messages.push(String::from_utf8_lossy(bytes).into_owned());
         for (i, segment) in segments.iter().enumerate() {
             let mut seen = bytes.len();
             bytes.extend_from_slice(segment);
@@ -403,10 +403,10 @@ mod tests {
                     Framed::Message(n) => {
                         let payload = payload(&bytes[..n]);
                         if let Some(held) = framing.over(Side::First) {
-                            tell(&held.buffer.bytes);
+                            push(&held.buffer.bytes);
                         }
                         if !framing.holds(&payload, 1) {
-                            tell(payload.bytes);
+                            push(payload.bytes);
                         }
                         n
                     }
@@ -422,7 +422,7 @@ mod tests {
             }
         }
         if let Some(held) = framing.take(Time(0), true) {
-            tell(&held.buffer.bytes);
+            push(&held.buffer.bytes);
         }
         (messages, junk)
     }

@@ -92,7 +92,7 @@ impl Protocol for GameSpy4 {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
-        tells: |bytes| bytes.len() >= 16,
+        identifies_part: |bytes| bytes.len() >= 16,
         challenge_is_of_port: true,
     };
     type Settings = ();

@@ -117,7 +117,7 @@ pub struct Info {
     pub asking: &'static [Asking],
     /// Whether these first bytes of a datagram say which message it is, and which part of a response, so that what a
     /// recording cuts off after them hides nothing else.
-    pub tells: fn(&[u8]) -> bool,
+    pub identifies_part: fn(&[u8]) -> bool,
     /// A challenge holds for the port that got it alone, not for all ports of its address.
     pub challenge_is_of_port: bool,
     /// What covers each statement of its specification.

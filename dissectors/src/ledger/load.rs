@@ -57,7 +57,7 @@ struct LoadMessage {
 
 /// Parameters of counting.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub(super) struct LoadTerms {
+pub(super) struct LoadThresholds {
     /// The length of a bucket, in nanoseconds.
     pub(super) bucket: i64,
     /// The minimum number of requests in a window for which its buckets are stored.
@@ -68,7 +68,7 @@ pub(super) struct LoadTerms {
     pub(super) repeats: u32,
 }
 
-impl LoadTerms {
+impl LoadThresholds {
     /// How often a client may ask.
     pub(super) const fn pace(&self) -> ClientPace {
         ClientPace { window: self.window, repeats: self.repeats }
@@ -128,7 +128,7 @@ impl Load {
         &mut self,
         what: &'static str,
         payload: &Payload<'_>,
-        settings: &LoadTerms,
+        settings: &LoadThresholds,
         room: &mut GroupRoom,
     ) -> bool {
         let (source, bytes) = (payload.from, payload.sent() as u32);
@@ -145,7 +145,7 @@ impl Load {
         what: &'static str,
         asked: u32,
         payload: &Payload<'_>,
-        settings: &LoadTerms,
+        settings: &LoadThresholds,
         room: &mut GroupRoom,
     ) {
         let (source, bytes) = (payload.to, payload.sent() as u32);
@@ -164,7 +164,7 @@ impl Load {
         client: IpAddr,
         times: [Time; 2],
         now: Time,
-        settings: &LoadTerms,
+        settings: &LoadThresholds,
     ) {
         let is_slow = match self {
             Load::Brief(_) => true,
@@ -180,14 +180,19 @@ impl Load {
     }
 
     /// The request at this time is of a client that is real, and asks no faster than clients do.
-    pub(super) fn proves(&mut self, time: Time, settings: &LoadTerms) {
+    pub(super) fn proves(&mut self, time: Time, settings: &LoadThresholds) {
         match self {
             Load::Brief(brief) => brief.proves(time),
             Load::Detailed(detailed) => detailed.rate.proves(settings.bucket_of(time)),
         }
     }
 
-    fn takes(&mut self, message: &LoadMessage, settings: &LoadTerms, room: &mut GroupRoom) -> bool {
+    fn takes(
+        &mut self,
+        message: &LoadMessage,
+        settings: &LoadThresholds,
+        room: &mut GroupRoom,
+    ) -> bool {
         match self {
             Load::Detailed(detailed) => detailed.takes(message, settings, room),
             Load::Brief(brief) => {
@@ -218,7 +223,7 @@ impl Load {
     }
 
     /// Converts to the detailed form at the end.
-    pub(super) fn finish(self, settings: &LoadTerms) -> DetailedLoad {
+    pub(super) fn finish(self, settings: &LoadThresholds) -> DetailedLoad {
         let mut room =
             GroupRoom { sources: 1, buckets: BriefLoad::EVENTS, sockets: BriefLoad::EVENTS };
         let mut detailed = match self {
@@ -269,7 +274,7 @@ impl BriefLoad {
         events.find(of_then).into_iter().for_each(|event| event.is_proven = true);
     }
 
-    fn in_detail(&self, settings: &LoadTerms, room: &mut GroupRoom) -> DetailedLoad {
+    fn in_detail(&self, settings: &LoadThresholds, room: &mut GroupRoom) -> DetailedLoad {
         let seen = SeenMessage { mark: self.first, from: self.from, to: self.to };
         let first = Basis { seen, flow: 0, began: true, lossy: false };
         let mut detailed = DetailedLoad { first: Some(first), ..DetailedLoad::default() };
@@ -289,7 +294,12 @@ impl BriefLoad {
 
 impl DetailedLoad {
     /// Counts a message. Returns whether there was room for its time and its source.
-    fn takes(&mut self, message: &LoadMessage, settings: &LoadTerms, room: &mut GroupRoom) -> bool {
+    fn takes(
+        &mut self,
+        message: &LoadMessage,
+        settings: &LoadThresholds,
+        room: &mut GroupRoom,
+    ) -> bool {
         match message.asked {
             None => self.asks(message, settings, room),
             Some(asked) => {
@@ -299,7 +309,12 @@ impl DetailedLoad {
         }
     }
 
-    fn asks(&mut self, message: &LoadMessage, settings: &LoadTerms, room: &mut GroupRoom) -> bool {
+    fn asks(
+        &mut self,
+        message: &LoadMessage,
+        settings: &LoadThresholds,
+        room: &mut GroupRoom,
+    ) -> bool {
         let &LoadMessage { what, source, time, .. } = message;
         self.last = self.last.max(time);
         self.requests += 1;
@@ -322,7 +337,7 @@ impl DetailedLoad {
         &mut self,
         message: &LoadMessage,
         asked: u32,
-        settings: &LoadTerms,
+        settings: &LoadThresholds,
         room: &mut usize,
     ) {
         let &LoadMessage { what, source, time, bytes, .. } = message;
@@ -342,7 +357,7 @@ impl DetailedLoad {
     }
 
     /// Whether a client that returned its challenge, and is answered now, asks no faster than clients do, as far as known.
-    fn is_slow(&mut self, client: IpAddr, now: Time, settings: &LoadTerms) -> bool {
+    fn is_slow(&mut self, client: IpAddr, now: Time, settings: &LoadThresholds) -> bool {
         let source = self.sources.known(client);
         source.is_none_or(|source| source.is_proven(now, settings.window) <= settings.repeats)
     }
@@ -386,7 +401,7 @@ mod tests {
     /// Compact counting gives the same result as detailed counting from the first request on.
     #[test]
     fn brief_and_detailed_counts_agree() {
-        let settings = LoadTerms { bucket: 500_000_000, least: 1, window: 600, repeats: 20 };
+        let settings = LoadThresholds { bucket: 500_000_000, least: 1, window: 600, repeats: 20 };
         let (client, server) =
             ("10.0.0.1:50000".parse().unwrap(), "10.0.0.2:27015".parse().unwrap());
         let send = |from, to, ms: i64, bytes| Payload {

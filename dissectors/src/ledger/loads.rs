@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::load::{DetailedLoad, GroupRoom, Load, LoadTerms, earlier};
+use super::load::{DetailedLoad, GroupRoom, Load, LoadThresholds, earlier};
 use super::other_packets::{OtherPackets, PortLoad};
 use super::rate::{BUCKETS, Rate};
 use super::repeaters::Repeated;
@@ -43,7 +43,7 @@ pub struct Loads {
     more: Vec<HostGroup>,
     most: usize,
     abuse: AbuseThresholds,
-    settings: LoadTerms,
+    settings: LoadThresholds,
     /// The length of the capture, once that is known.
     length: i64,
 }
@@ -82,7 +82,7 @@ impl Loads {
             room_of_others: room(),
             left_out: None,
         };
-        let settings = LoadTerms {
+        let settings = LoadThresholds {
             bucket: (abuse.flood_window / BUCKETS as i64).max(1),
             least: abuse.flood() / SHARE,
             window: tenths(Time(abuse.repeat_window)),
@@ -340,7 +340,7 @@ impl Loads {
     }
 
     /// Parameters of counting.
-    pub(super) fn terms(&self) -> &LoadTerms {
+    pub(super) fn thresholds(&self) -> &LoadThresholds {
         &self.settings
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::balances::Balances;
 use super::game_port::{BothWays, asks_for_something, is_one_way, may_be_players, packet_name};
-use super::load::{DetailedLoad, GroupRoom, LoadTerms, add_count, earlier};
+use super::load::{DetailedLoad, GroupRoom, LoadThresholds, add_count, earlier};
 use super::rate::{BUCKETS, Rate};
 use super::sources::SourceSample;
 use super::{Basis, Repeats};
@@ -52,7 +52,7 @@ impl OtherPackets {
     pub(super) fn packet(
         &mut self,
         payload: &Payload<'_>,
-        settings: &LoadTerms,
+        settings: &LoadThresholds,
         room: &mut GroupRoom,
     ) -> bool {
         // Nothing sends packets to itself: such a packet is forged.
@@ -104,7 +104,7 @@ impl PortLoad {
         &mut self,
         payload: &Payload<'_>,
         times: u32,
-        settings: &LoadTerms,
+        settings: &LoadThresholds,
         room: &mut GroupRoom,
     ) -> bool {
         add_count(&mut self.kinds, Name(packet_name(payload.bytes)), times.into());
@@ -127,7 +127,7 @@ impl PortLoad {
     }
 
     /// Adds what it gets from another group of hosts.
-    pub(super) fn add(&mut self, mut other: PortLoad, settings: &LoadTerms) {
+    pub(super) fn add(&mut self, mut other: PortLoad, settings: &LoadThresholds) {
         other.rate.keep(settings.least);
         self.first = earlier(self.first, other.first);
         self.sent += other.sent;

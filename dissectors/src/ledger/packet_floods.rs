@@ -98,7 +98,7 @@ impl Loads {
             return false;
         }
         for (server, load) in servers {
-            ports.entry(server.0).or_default().add(PortLoad::of_requests(load), self.terms());
+            ports.entry(server.0).or_default().add(PortLoad::of_requests(load), self.thresholds());
         }
         true
     }
@@ -114,7 +114,7 @@ impl Loads {
         let (server, mut all) = each.next()?;
         let mut count = 1;
         for (_, load) in each {
-            all.add(load, self.terms());
+            all.add(load, self.thresholds());
             count += 1;
         }
         if count < TOGETHER {

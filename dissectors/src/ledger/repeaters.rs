@@ -191,7 +191,7 @@ fn strangers<'s>(sockets: impl Iterator<Item = &'s AskingSocket>, pace: ClientPa
 mod tests {
     use super::*;
 
-    const TERMS: ClientPace = ClientPace { window: 100, repeats: 20 };
+    const PACE: ClientPace = ClientPace { window: 100, repeats: 20 };
 
     /// Whether responses to one address, so many milliseconds apart, are to one client; `port`: of the nth.
     fn is_one(responses: u32, apart: u32, port: fn(u32) -> u32, players: u32) -> bool {
@@ -200,18 +200,18 @@ mod tests {
         let (mut window, mut times, mut most, mut room) = (0, 0, 0, 999);
         for nth in 0..responses {
             let now = nth * apart / 100;
-            if now - window >= TERMS.window {
+            if now - window >= PACE.window {
                 (window, times) = (now, 0);
             }
             times += 1;
             most = most.max(times);
             let socket = SocketAddr::new(host, port(nth) as u16);
             let at = Time(i64::from(nth * apart) * 1_000_000);
-            repeaters.is_answered(socket, (times, Name("info")), at, TERMS, &mut room);
+            repeaters.is_answered(socket, (times, Name("info")), at, PACE, &mut room);
         }
-        assert!(most >= TERMS.repeats, "it is said at all");
+        assert!(most >= PACE.repeats, "it is said at all");
         let most = (most, host, Name("info"));
-        repeaters.most_of_one(most, TERMS, |_| players).is_some()
+        repeaters.most_of_one(most, PACE, |_| players).is_some()
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Protocol for ValveMaster {
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
         asking: asking::ASKING,
-        tells: |bytes| bytes.starts_with(b"0\n"),
+        identifies_part: |bytes| bytes.starts_with(b"0\n"),
         challenge_is_of_port: false,
     };
     type Settings = Settings;

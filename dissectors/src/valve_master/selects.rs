@@ -110,15 +110,15 @@ fn condition(pair: &Pair<'_>, value_of: &KeyLookup<'_>) -> Option<bool> {
     }
 }
 
-/// Whether a server's app ID is the one asked for. It may say the low 16 bits only: where these agree, and the rest is not
+/// Whether a server's app ID is the one asked for. It may state the low 16 bits only: where these agree, and the rest is not
 /// known, it may be.
-fn is_app(asked: &[u8], said: &[u8]) -> Option<bool> {
+fn is_app(asked: &[u8], stated: &[u8]) -> Option<bool> {
     let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u32>().ok();
-    let (Some(asked), Some(said)) = (number(asked), number(said)) else {
-        return Some(said.eq_ignore_ascii_case(asked));
+    let (Some(asked), Some(stated)) = (number(asked), number(stated)) else {
+        return Some(stated.eq_ignore_ascii_case(asked));
     };
     let low = asked & u32::from(u16::MAX);
-    if asked != said && low == said { None } else { Some(asked == said) }
+    if asked != stated && low == stated { None } else { Some(asked == stated) }
 }
 
 /// Maximum bytes of texts that are compared part by part.
@@ -193,14 +193,14 @@ mod tests {
     /// 252490 has the low bits 55882.
     #[test]
     fn an_app_id_may_be_known_in_part() {
-        let met = |filter: &str, said: &str| {
-            selects(&[filter.into(), b"255".to_vec()], &|_| Some(said.as_bytes()))
+        let met = |filter: &str, stated: &str| {
+            selects(&[filter.into(), b"255".to_vec()], &|_| Some(stated.as_bytes()))
         };
-        for (said, is) in
+        for (stated, is) in
             [("252490", Some(true)), ("55882", None), ("440", Some(false)), ("318026", Some(false))]
         {
-            assert_eq!(met(r"\appid\252490", said), is, "{said}");
-            assert_eq!(met(r"\napp\252490", said), is.map(|is| !is), "{said}");
+            assert_eq!(met(r"\appid\252490", stated), is, "{stated}");
+            assert_eq!(met(r"\napp\252490", stated), is.map(|is| !is), "{stated}");
         }
         assert_eq!(met(r"\appid\55882", "252490"), Some(false));
     }

@@ -211,9 +211,9 @@ impl Client {
             self.items.fact(Item::WellFormed).fails_by(vec![why]);
         }
         let is_excused = is_lossy || self.items.fact(Item::WellFormed).run > 0;
-        if let Some((asked, said)) = self.masters.only_others(serves).filter(|_| !is_excused) {
+        if let Some((asked, refusal)) = self.masters.only_others(serves).filter(|_| !is_excused) {
             let mut why = client_unanswered(own, None, ExchangeCounts { asked, answered: 0 }, 0);
-            why.text.extend(said.map(|said| format!("; {said}")));
+            why.text.extend(refusal.map(|refusal| format!("; {refusal}")));
             self.items.fact(Item::GetsAnswers).fails(why);
         }
     }
@@ -491,7 +491,7 @@ impl Client {
             gets_answers.open_by(Failure { text, ..why });
         } else if is_silent || is_singled_out() {
             let mut why = client_unanswered(own, Some(server), counts, 0);
-            why.text.extend(pattern.refusal_of(own).map(|said| format!("; {said}")));
+            why.text.extend(pattern.refusal_of(own).map(|refusal| format!("; {refusal}")));
             gets_answers.fails_by(vec![why]);
         } else if let Some((span, missing)) = pattern.is_left_out(own) {
             let mut why = client_unanswered(own, Some(server), counts, 0);

@@ -53,7 +53,7 @@ impl LatestQuery {
     /// Whether what the server sends answers something else than a query, which it does once. `timeout`: how long that
     /// may take, in nanoseconds.
     pub(in crate::diagnose) fn is_for_other(&mut self, time: Time, timeout: i64) -> bool {
-        self.other.take().is_some_and(|said| time.since(said) < timeout)
+        self.other.take().is_some_and(|at| time.since(at) < timeout)
     }
 
     /// The same as the next query after this one.

@@ -25,23 +25,23 @@ struct Answers {
     /// When the latest one came.
     latest: Time,
     /// What the first one says.
-    said: Said,
+    content: Content,
 }
 
 /// What an answer says, and from how far away it comes.
 #[derive(Clone, Copy)]
-struct Said {
+struct Content {
     /// A hash of its bytes, by [`keyed_hash`].
     hash: u64,
     players: Option<u64>,
     hops: u8,
 }
 
-impl Said {
-    fn by(event: &MessageEvent<'_>) -> Said {
+impl Content {
+    fn of(event: &MessageEvent<'_>) -> Content {
         let players = event.message().describes;
         let players = players.and_then(|it| described::first(event, it.players));
-        Said {
+        Content {
             hash: keyed_hash(event.payload().bytes),
             players: players.and_then(described::number),
             hops: event.context().hop_limit,
@@ -50,7 +50,7 @@ impl Said {
 
     /// Whether another program says this. A server may number its answers, so that these differ; the same answer may come
     /// along two paths.
-    fn is_of_another(&self, other: &Said) -> bool {
+    fn is_of_another(&self, other: &Content) -> bool {
         let are_others = self.players.zip(other.players).is_some_and(|(one, other)| one != other);
         are_others || self.hash != other.hash && self.hops != other.hops
     }
@@ -68,7 +68,7 @@ impl RepeatedAnswers {
     /// A request is answered. `most`: how much is remembered.
     pub(in crate::diagnose) fn answers(&mut self, event: &MessageEvent<'_>, most: usize) {
         let key = (event.ends(), event.message().name);
-        let answers = Answers { times: 1, latest: event.time(), said: Said::by(event) };
+        let answers = Answers { times: 1, latest: event.time(), content: Content::of(event) };
         self.latest.insert(key, answers, most);
     }
 
@@ -86,8 +86,8 @@ impl RepeatedAnswers {
             return None;
         }
         (answers.times, answers.latest) = (answers.times + 1, event.time());
-        let (first, said) = (answers.said, Said::by(event));
-        let of_another = said.is_of_another(&first).then_some([first.hops, said.hops]);
+        let (first, content) = (answers.content, Content::of(event));
+        let of_another = content.is_of_another(&first).then_some([first.hops, content.hops]);
         Some(FurtherAnswer { times: answers.times, of_another })
     }
 }

@@ -420,12 +420,12 @@ impl Session {
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
         // Each part reports the hosts of its own pairs.
-        let tells = match (outcome, recorded) {
+        let reports = match (outcome, recorded) {
             (Outcome::Fragment(fragment), _) => self.range.has(&fragment.ip),
             (_, Recorded::Joined(whole)) => self.range.has(&whole.ip),
             (_, Recorded::Here) => self.is_first(),
         };
-        if tells {
+        if reports {
             self.headers(recorder);
         }
         self.context.headers.clear();

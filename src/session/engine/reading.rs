@@ -161,8 +161,8 @@ impl<F: FieldSink> Reading<'_, F> {
         }
         let reported = self.context.options.identifier.stream(&stream, ports);
         // Earlier bytes may identify the protocol.
-        let may_tell = reported == Err(Undecided::None) && run.other_has_hole();
-        if reported != Err(Undecided::More) && !may_tell {
+        let may_show_more = reported == Err(Undecided::None) && run.other_has_hole();
+        if reported != Err(Undecided::More) && !may_show_more {
             return reported;
         }
         let beginnings = self.stream.beginnings.get_or_insert_default();

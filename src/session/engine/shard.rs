@@ -536,5 +536,5 @@ fn count_packet(flow: &mut FlowMut<'_>, payload: &Payload<'_>) -> u64 {
 #[cold]
 fn hides_more(flow: &FlowMut<'_>, payload: &Payload<'_>) -> bool {
     let FlowState::Conversation(conversation) = &flow.state else { return true };
-    !(conversation.id().info().tells)(payload.bytes)
+    !(conversation.id().info().identifies_part)(payload.bytes)
 }

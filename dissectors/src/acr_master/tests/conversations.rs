@@ -278,18 +278,18 @@ fn a_response_recorded_before_its_request_shifts_no_pairs() {
         let request = format!("GET {target} HTTP/1.1\r\n\r\n");
         lab.tcp(time, (S, M), S, request.as_bytes(), LabSegment::default());
     };
-    let tell = |lab: &mut Lab<TestRecorder>, time: f64, body: &str| {
+    let send = |lab: &mut Lab<TestRecorder>, time: f64, body: &str| {
         let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         lab.tcp(time, (M, S), S, response.as_bytes(), LabSegment::default());
     };
     let mut lab = Lab::new();
     ask(&mut lab, 0.0, "/a?a=::1");
-    tell(&mut lab, 0.1, "*a\n");
-    tell(&mut lab, 0.2, "*bw\n");
+    send(&mut lab, 0.1, "*a\n");
+    send(&mut lab, 0.2, "*bw\n");
     ask(&mut lab, 0.2, "/a?a=::2");
     for time in [1.0, 2.0, 9.0] {
         ask(&mut lab, time, "/c?build_defs=4");
-        tell(&mut lab, time + 0.1, "masterserver_flags 0\n");
+        send(&mut lab, time + 0.1, "masterserver_flags 0\n");
     }
     lab.end(20.0);
     assert_eq!(checked(&lab, &ACR022), [1, 0, 0]);
