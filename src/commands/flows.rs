@@ -16,7 +16,9 @@ use crate::report::lines::{LineColumns, LineWriter, Values};
 use crate::report::paint::Paint;
 use crate::report::table::{LongTable, PeopleTimes, TimeForm};
 use crate::report::{TimeFormatter, TimeStyle};
-use crate::rows::{FlowLine, Flows, Of, PacketPlaces, PlacedHeading, Sorting, Table, keep_first};
+use crate::rows::{
+    FlowTable, Of, PacketPlaces, PlacedFlow, PlacedHeading, Sorting, Table, keep_first,
+};
 use crate::session::{Event, Needs, Totals};
 
 /// Maximum number of ended flows that are kept to write them in the order of their numbers. When it
@@ -101,13 +103,13 @@ struct FirstFlows {
 }
 
 impl FirstFlows {
-    fn compare(by: Sorting, a: &FlowLine, b: &FlowLine) -> Ordering {
-        let order = by.compare(&by.cell(&Of::<Flows>(a)), &by.cell(&Of::<Flows>(b)));
+    fn compare(by: Sorting, a: &PlacedFlow, b: &PlacedFlow) -> Ordering {
+        let order = by.compare(&by.cell(&Of::<FlowTable>(a)), &by.cell(&Of::<FlowTable>(b)));
         order.then(a.row.flow.cmp(&b.row.flow))
     }
 
     /// Keeps only the first ones, in any order.
-    fn keep_first(&mut self, rows: &mut Vec<FlowLine>) {
+    fn keep_first(&mut self, rows: &mut Vec<PlacedFlow>) {
         let by = self.by;
         self.left_out += keep_first(rows, self.most, |a, b| FirstFlows::compare(by, a, b)) as u64;
     }
@@ -122,7 +124,7 @@ struct FlowListing<'w> {
     /// What only the whole capture shows.
     reviewer: Reviewer,
     /// Ended flows that are not written yet.
-    rows: Vec<FlowLine>,
+    rows: Vec<PlacedFlow>,
     format: FlowsFormat,
     paint: Paint,
     /// The terminal's width, if the output is one.
@@ -166,7 +168,7 @@ impl Consumer for FlowListing<'_> {
                 self.wanted.insert(message.context().flow.number);
             }
             Event::FlowEnded(row) if !self.filtered || self.wanted.remove(&row.flow) => {
-                self.rows.push(FlowLine::of(row, &self.places));
+                self.rows.push(PlacedFlow::of(row, &self.places));
                 self.make_room()?;
             }
             Event::File(change) => self.places.note(*change),
@@ -233,14 +235,14 @@ impl FlowListing<'_> {
                 writeln!(text, "==> {heading} <==")?;
             }
             let times = PeopleTimes { stamp: stamp(), digits: 6, form: TimeForm::Brief };
-            let all = rows.iter().map(Of::<Flows>);
+            let all = rows.iter().map(Of::<FlowTable>);
             let table = LongTable::new(Table::Flows, all, self.columns, times);
             table.header(self.paint, &mut text);
             self.table = Some(table);
         }
         let lines = self.lines.get_or_insert_with(|| LineWriter::new(stamp(), 6, Values::Digits));
         for (nth, line) in rows.iter().enumerate() {
-            let row = Of::<Flows>(line);
+            let row = Of::<FlowTable>(line);
             lines.digits = line.row.digits;
             match self.format {
                 FlowsFormat::Text => {

@@ -9,9 +9,9 @@ use super::{Cell, Rows};
 use crate::summary::{Client, Kind};
 
 /// The table of clients.
-pub enum Clients {}
+pub enum ClientTable {}
 
-impl Rows for Clients {
+impl Rows for ClientTable {
     const NAME: &'static str = "clients";
     const TITLE: &'static str = "Hosts that send requests";
     const ABOUT: &'static str = "A row for each client, as in `summary`: every host that sent requests, but not masters \
@@ -19,7 +19,7 @@ impl Rows for Clients {
     const ORDER: &'static str = "sent";
     type Row<'r> = (Host, &'r Client);
 
-    columns! { Clients, (Host(address), it) =>
+    columns! { ClientTable, (Host(address), it) =>
         /// Its address.
         client: Text = address, shown("CLIENT");
         /// The number of ports that it sent requests from: 256 at most.

@@ -14,7 +14,7 @@ use crate::session::ExchangeCounts;
 const END: usize = 21;
 
 /// The table of conversations.
-pub enum Conversations {}
+pub enum ConversationTable {}
 
 /// A conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +60,14 @@ impl ConversationRow {
     }
 }
 
-impl Rows for Conversations {
+impl Rows for ConversationTable {
     const NAME: &'static str = "conversations";
     const TITLE: &'static str = "Conversations";
     const ABOUT: &'static str =
         "A row for each conversation, in the order of their first messages.";
     type Row<'r> = ConversationRow;
 
-    columns! { Conversations, it =>
+    columns! { ConversationTable, it =>
         /// The time of its first message.
         first: Time = it.start, shown("START").useful(3);
         /// The sender of the first recorded packet.

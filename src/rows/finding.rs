@@ -8,7 +8,7 @@ use crate::check::ReportedFinding;
 use crate::session::Files;
 
 /// The table of findings.
-pub enum Findings {}
+pub enum FindingTable {}
 
 /// A row.
 pub struct FindingRow<'f> {
@@ -33,7 +33,7 @@ impl FindingRow<'_> {
     }
 }
 
-impl Rows for Findings {
+impl Rows for FindingTable {
     const NAME: &'static str = "findings";
     const TITLE: &'static str = "Findings";
     const ABOUT: &'static str = "A row for each finding of `check`, up to 1,000 of each rule and verdict in a \
@@ -41,7 +41,7 @@ impl Rows for Findings {
     const ORDER: &'static str = "severity";
     type Row<'r> = &'r FindingRow<'r>;
 
-    columns! { Findings, FindingRow { found, at, carriers } =>
+    columns! { FindingTable, FindingRow { found, at, carriers } =>
         /// The file with the packet that the finding is about.
         file: Text or absent = at.file.as_deref();
         /// The number of that packet in its file: the one that completed the message. Empty if no single packet

@@ -12,33 +12,33 @@ use crate::flows::FlowRow;
 const END: usize = 21;
 
 /// The table of flows.
-pub enum Flows {}
+pub enum FlowTable {}
 
 /// A row.
 #[derive(Clone, Debug)]
-pub struct FlowLine {
+pub struct PlacedFlow {
     /// The flow.
     pub row: FlowRow,
     /// Its first packet.
     first: PacketName,
 }
 
-impl FlowLine {
+impl PlacedFlow {
     /// A flow that has ended.
-    pub fn of(row: &FlowRow, places: &PacketPlaces) -> FlowLine {
-        FlowLine { row: row.clone(), first: PacketName::of(places.of(row.frame), places) }
+    pub fn of(row: &FlowRow, places: &PacketPlaces) -> PlacedFlow {
+        PlacedFlow { row: row.clone(), first: PacketName::of(places.of(row.frame), places) }
     }
 }
 
-impl Rows for Flows {
+impl Rows for FlowTable {
     const NAME: &'static str = "flows";
     const TITLE: &'static str = "Flows";
     const ABOUT: &'static str =
         "A row for each flow of a supported protocol, in the order in which they end.";
     const ORDER: &'static str = "flow";
-    type Row<'r> = &'r FlowLine;
+    type Row<'r> = &'r PlacedFlow;
 
-    columns! { Flows, FlowLine { row, first } =>
+    columns! { FlowTable, PlacedFlow { row, first } =>
         /// The number of the flow, in the order in which protocols were identified. It depends on which files are
         /// read; `file` and `frame` do not.
         flow: Integer = row.flow, shown("FLOW").place(1);

@@ -11,9 +11,9 @@ use crate::summary::Master;
 use crate::text::grouped;
 
 /// The table of masters.
-pub enum Masters {}
+pub enum MasterTable {}
 
-impl Rows for Masters {
+impl Rows for MasterTable {
     const NAME: &'static str = "masters";
     const TITLE: &'static str = "Master servers";
     const ABOUT: &'static str = "A row for each master server, as in `summary`: every host that was asked for a list, \
@@ -21,7 +21,7 @@ impl Rows for Masters {
     const ORDER: &'static str = "lists_asked";
     type Row<'r> = (Socket, &'r Master);
 
-    columns! { Masters, (Socket(end), it) =>
+    columns! { MasterTable, (Socket(end), it) =>
         /// The master, as `address:port`.
         master: Text = end, shown("MASTER");
         /// Its address.

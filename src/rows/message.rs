@@ -9,7 +9,7 @@ use super::places::{CarryingPackets, FlowEndName, PacketName};
 use super::{Cell, Rows};
 
 /// The table of messages.
-pub enum Messages {}
+pub enum MessageTable {}
 
 /// A row, which is reused for each message.
 #[derive(Default)]
@@ -50,14 +50,14 @@ pub struct MessageRow {
     pub(crate) frames: Vec<u64>,
 }
 
-impl Rows for Messages {
+impl Rows for MessageTable {
     const NAME: &'static str = "messages";
     const TITLE: &'static str = "Messages";
     const ABOUT: &'static str = "A row for each message, in the order of the capture. Packets of a response that never \
         becomes whole come when they are given up, after what was recorded since.";
     type Row<'r> = &'r MessageRow;
 
-    columns! { Messages, it =>
+    columns! { MessageTable, it =>
         /// The file with the packet that completed the message.
         file: Text or absent = it.at.file.as_deref();
         /// The number of that packet in its file, counted from 1.

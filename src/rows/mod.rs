@@ -21,20 +21,20 @@ mod summary;
 mod verdict;
 
 pub use cell::{Cell, Kind};
-pub use client::Clients;
+pub use client::ClientTable;
 pub use column::{Column, Heading, Importance, Part, Shown, ShownColumn};
-pub use conversation::{ConversationRow, Conversations};
-pub use finding::{FindingRow, Findings};
-pub use flow::{FlowLine, Flows};
-pub use master::Masters;
-pub use message::{MessageRow, Messages};
+pub use conversation::{ConversationRow, ConversationTable};
+pub use finding::{FindingRow, FindingTable};
+pub use flow::{FlowTable, PlacedFlow};
+pub use master::MasterTable;
+pub use message::{MessageRow, MessageTable};
 pub use order::{Order, Sorting, keep_first};
 pub use places::{CarryingPackets, FlowEndName, PacketName, PacketPlaces};
-pub use port::Ports;
-pub use protocol::Protocols;
-pub use server::Servers;
+pub use port::PortTable;
+pub use protocol::ProtocolTable;
+pub use server::ServerTable;
 pub use summary::{BoxedRow, of_summary};
-pub use verdict::Verdicts;
+pub use verdict::VerdictTable;
 
 /// The version of all tables: it changes when a column is removed or changes its meaning; not when
 /// one is added.
@@ -70,16 +70,16 @@ pub trait AnyRow<'r> {
 }
 
 macro_rules! tables {
-    ($($(#[$about:meta])+ $table:ident,)+) => {
+    ($($(#[$about:meta])+ $name:ident: $table:ident,)+) => {
         /// A table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Table {
-            $($(#[$about])+ $table,)+
+            $($(#[$about])+ $name,)+
         }
 
         $(impl<'r> AnyRow<'r> for Of<'r, $table> {
             fn table(&self) -> Table {
-                Table::$table
+                Table::$name
             }
 
             fn cell(&self, at: usize) -> Cell<'r> {
@@ -93,32 +93,32 @@ macro_rules! tables {
 
         impl Table {
             /// All of them.
-            pub const EVERY: [Table; [$(Table::$table),+].len()] = [$(Table::$table),+];
+            pub const EVERY: [Table; [$(Table::$name),+].len()] = [$(Table::$name),+];
 
             /// Its name, and that of its file.
             pub const fn name(self) -> &'static str {
-                match self { $(Table::$table => $table::NAME,)+ }
+                match self { $(Table::$name => $table::NAME,)+ }
             }
 
             /// What its rows are, in a few words.
             pub const fn title(self) -> &'static str {
-                match self { $(Table::$table => $table::TITLE,)+ }
+                match self { $(Table::$name => $table::TITLE,)+ }
             }
 
             /// A sentence about its rows.
             pub const fn about(self) -> &'static str {
-                match self { $(Table::$table => $table::ABOUT,)+ }
+                match self { $(Table::$name => $table::ABOUT,)+ }
             }
 
             /// The name of the column that it is sorted by if no other is named; empty: its rows are in order.
             pub const fn usual_order(self) -> &'static str {
-                match self { $(Table::$table => $table::ORDER,)+ }
+                match self { $(Table::$name => $table::ORDER,)+ }
             }
 
             /// The headings of its columns, in order.
             pub fn headings(self) -> Vec<Heading> {
                 match self {
-                    $(Table::$table => $table::COLUMNS.iter().map(|column| column.heading).collect(),)+
+                    $(Table::$name => $table::COLUMNS.iter().map(|column| column.heading).collect(),)+
                 }
             }
         }
@@ -127,25 +127,25 @@ macro_rules! tables {
 
 tables! {
     /// A row for each message.
-    Messages,
+    Messages: MessageTable,
     /// A row for each flow of a supported protocol.
-    Flows,
+    Flows: FlowTable,
     /// A row for each finding of `check`.
-    Findings,
+    Findings: FindingTable,
     /// A row for each game server.
-    Servers,
+    Servers: ServerTable,
     /// A row for each master server.
-    Masters,
+    Masters: MasterTable,
     /// A row for each host that sends requests.
-    Clients,
+    Clients: ClientTable,
     /// A row for each rule: its result for a capture.
-    Verdicts,
+    Verdicts: VerdictTable,
     /// A row for each protocol.
-    Protocols,
+    Protocols: ProtocolTable,
     /// A row for each port of other traffic.
-    Ports,
+    Ports: PortTable,
     /// A row for each conversation.
-    Conversations,
+    Conversations: ConversationTable,
 }
 
 /// The column that is the same in all rows of a capture.

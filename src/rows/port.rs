@@ -5,15 +5,15 @@ use super::column::{columns, shown};
 use crate::session::Port;
 
 /// The table of ports.
-pub enum Ports {}
+pub enum PortTable {}
 
-impl Rows for Ports {
+impl Rows for PortTable {
     const NAME: &'static str = "ports";
     const TITLE: &'static str = "Ports of other traffic";
     const ABOUT: &'static str = "A row for each port of other traffic, as in `summary`.";
     type Row<'r> = Port;
 
-    columns! { Ports, it =>
+    columns! { PortTable, it =>
         /// `udp`, `tcp` or `icmp`.
         transport: Text = it.transport, shown("TRANSPORT");
         /// The lower one of the two ports, usually the server's; or the port of a known server; 0 for ICMP, which

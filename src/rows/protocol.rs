@@ -6,15 +6,15 @@ use super::{Cell, Rows};
 use crate::summary::Protocol;
 
 /// The table of protocols.
-pub enum Protocols {}
+pub enum ProtocolTable {}
 
-impl Rows for Protocols {
+impl Rows for ProtocolTable {
     const NAME: &'static str = "protocols";
     const TITLE: &'static str = "The protocols";
     const ABOUT: &'static str = "A row for each protocol, as in `summary`.";
     type Row<'r> = &'r Protocol;
 
-    columns! { Protocols, it =>
+    columns! { ProtocolTable, it =>
         /// The protocol.
         protocol: Text = it.id.info().id, shown("PROTOCOL");
         /// Its messages.

@@ -8,9 +8,9 @@ use super::{Cell, Rows};
 use crate::summary::{Latest, Server};
 
 /// The table of servers.
-pub enum Servers {}
+pub enum ServerTable {}
 
-impl Rows for Servers {
+impl Rows for ServerTable {
     const NAME: &'static str = "servers";
     const TITLE: &'static str = "Game servers";
     const ABOUT: &'static str = "A row for each game server, as in `summary`: every host that was queried, joined a \
@@ -18,7 +18,7 @@ impl Rows for Servers {
     const ORDER: &'static str = "exchanges";
     type Row<'r> = (Socket, &'r Server);
 
-    columns! { Servers, (Socket(end), it) =>
+    columns! { ServerTable, (Socket(end), it) =>
         /// The server, as `address:port`.
         server: Text = end, shown("SERVER").usual(21);
         /// Its address.

@@ -1,6 +1,6 @@
 //! The rows of a summary.
 
-use super::{AnyRow, Clients, Masters, Of, Ports, Protocols, Servers, Table};
+use super::{AnyRow, ClientTable, MasterTable, Of, PortTable, ProtocolTable, ServerTable, Table};
 use crate::session::Port;
 use crate::summary::Summary;
 
@@ -21,14 +21,14 @@ pub fn of_summary<'s>(
     }
     let Summary { servers, masters, clients, .. } = summary;
     match table {
-        Table::Servers => (boxed(servers.rows(), Of::<Servers>), servers.is_cut),
-        Table::Masters => (boxed(masters.rows(), Of::<Masters>), masters.is_cut),
-        Table::Clients => (boxed(clients.rows(), Of::<Clients>), clients.is_cut),
+        Table::Servers => (boxed(servers.rows(), Of::<ServerTable>), servers.is_cut),
+        Table::Masters => (boxed(masters.rows(), Of::<MasterTable>), masters.is_cut),
+        Table::Clients => (boxed(clients.rows(), Of::<ClientTable>), clients.is_cut),
         Table::Protocols => {
             let seen = summary.protocols.iter().filter(|it| it.messages > 0);
-            (boxed(seen, Of::<Protocols>), false)
+            (boxed(seen, Of::<ProtocolTable>), false)
         }
-        Table::Ports => (boxed(ports.iter().copied(), Of::<Ports>), false),
+        Table::Ports => (boxed(ports.iter().copied(), Of::<PortTable>), false),
         _ => (Vec::new(), false),
     }
 }

@@ -5,16 +5,16 @@ use super::column::columns;
 use crate::check::RuleOutcome;
 
 /// The table of verdicts.
-pub enum Verdicts {}
+pub enum VerdictTable {}
 
-impl Rows for Verdicts {
+impl Rows for VerdictTable {
     const NAME: &'static str = "verdicts";
     const TITLE: &'static str = "Results of rules";
     const ABOUT: &'static str =
         "A row for each rule and capture: how often the rule passed and failed.";
     type Row<'r> = &'r RuleOutcome;
 
-    columns! { Verdicts, it =>
+    columns! { VerdictTable, it =>
         /// The rule's code; docs/rules.md lists all.
         rule: Text = it.rule.code.to_string();
         /// The rule's name.

@@ -10,7 +10,7 @@ use super::{Sink, Table};
 use crate::check::{self, Checker, Outcome, ReviewedFlows, Reviewer, Selection};
 use crate::filter::Filter;
 use crate::report::json::Json;
-use crate::rows::{self, FindingRow, FlowLine, MessageRow, Of, PacketPlaces, of_summary};
+use crate::rows::{self, FindingRow, MessageRow, Of, PacketPlaces, PlacedFlow, of_summary};
 use crate::session::{
     Event, FieldLimits, Files, Findings, MessageEvent, Messages, Needs, Options, Totals,
 };
@@ -161,7 +161,7 @@ fn findings(
 ) -> io::Result<()> {
     let capture = places.capture();
     outcome.findings.iter().try_for_each(|found| {
-        sink.row(&capture, &Of::<rows::Findings>(&FindingRow::of(found, places, files)))
+        sink.row(&capture, &Of::<rows::FindingTable>(&FindingRow::of(found, places, files)))
     })
 }
 
@@ -179,7 +179,7 @@ pub struct Collector {
     /// Open flows with a selected message.
     flows: Set<u32>,
     /// Ended flows that are not written yet.
-    ended: Vec<FlowLine>,
+    ended: Vec<PlacedFlow>,
     message: MessageRow,
     json: Json,
     /// The tables of which there were more rows than fit in memory.
@@ -260,7 +260,7 @@ impl Collector {
             Event::FlowEnded(row) => {
                 let has_messages = self.wanted.filter.is_none() || self.flows.remove(&row.flow);
                 if has_messages && self.wanted.has(Table::Flows) {
-                    self.ended.push(FlowLine::of(row, &self.places));
+                    self.ended.push(PlacedFlow::of(row, &self.places));
                     if self.ended.len() >= (self.wanted.bytes / BYTES_OF_FLOW).clamp(1, ENDED) {
                         self.write_flows(sink)?;
                     }
@@ -280,7 +280,7 @@ impl Collector {
             return Ok(());
         }
         self.message.fill(m, &self.places, &mut self.json);
-        sink.row(&self.capture, &Of::<rows::Messages>(&self.message))
+        sink.row(&self.capture, &Of::<rows::MessageTable>(&self.message))
     }
 
     /// The capture was read: writes the rows that depend on the whole capture. Returns the outcome
@@ -311,7 +311,7 @@ impl Collector {
         }
         if self.wanted.has(Table::Verdicts) {
             let mut rules = outcome.rules.iter();
-            rules.try_for_each(|rule| sink.row(&self.capture, &Of::<rows::Verdicts>(rule)))?;
+            rules.try_for_each(|rule| sink.row(&self.capture, &Of::<rows::VerdictTable>(rule)))?;
         }
         Ok(Some(outcome))
     }
@@ -327,6 +327,6 @@ impl Collector {
     /// Writes the flows that have ended.
     fn write_flows(&mut self, sink: &mut dyn Sink) -> io::Result<()> {
         let mut ended = self.ended.drain(..);
-        ended.try_for_each(|line| sink.row(&self.capture, &Of::<rows::Flows>(&line)))
+        ended.try_for_each(|line| sink.row(&self.capture, &Of::<rows::FlowTable>(&line)))
     }
 }

@@ -13,8 +13,8 @@ use crate::report::ladder;
 use crate::report::paint::Tone;
 use crate::report::table::{PeopleTable, PeopleTimes, TimeForm};
 use crate::rows::{
-    AnyRow, Cell, ConversationRow, Conversations, FindingRow, Findings, Of, PacketPlaces, Servers,
-    Sorting, Table,
+    AnyRow, Cell, ConversationRow, ConversationTable, FindingRow, FindingTable, Of, PacketPlaces,
+    ServerTable, Sorting, Table,
 };
 use crate::session::Files;
 use crate::summary::Server;
@@ -147,7 +147,7 @@ pub(super) fn conversation(
         Some(before) if time == TimeStyle::Delta => times.stamp.since(Some(before.start)),
         _ => times.stamp,
     };
-    ShownRow::of(&Of::<Conversations>(*it), &mut times, tone, whole)
+    ShownRow::of(&Of::<ConversationTable>(*it), &mut times, tone, whole)
 }
 
 /// Puts conversations into an order.
@@ -156,7 +156,7 @@ pub(super) fn sort_conversations(numbers: &mut Vec<u32>, sorting: Sorting, model
         return numbers.reverse();
     }
     let cell = |number: &u32| {
-        let row = model.index.get(*number).map(Of::<Conversations>);
+        let row = model.index.get(*number).map(Of::<ConversationTable>);
         row.map_or(Cell::Absent, |row| sorting.cell(&row))
     };
     *numbers = sorting.first(std::mem::take(numbers), usize::MAX, cell).0;
@@ -174,7 +174,8 @@ impl PartyRow {
     fn of((Socket(end), it): (Socket, &Server), times: &mut PeopleTimes) -> PartyRow {
         let tone = Tone::Finding(Severity::Warning, Verdict::Fail);
         let tone = Some(tone).filter(|_| it.findings.certain() > 0);
-        let mut shown = ShownRow::of(&Of::<Servers>((Socket(end), it)), times, tone, String::new());
+        let mut shown =
+            ShownRow::of(&Of::<ServerTable>((Socket(end), it)), times, tone, String::new());
         let (columns, cells) = (columns(Table::Servers), &shown.cells);
         let known = columns.shown().zip(cells).skip(1).filter(|(_, cell)| *cell != "-");
         let known: Vec<_> = known.map(|(it, cell)| format!("{} {cell}", it.heading)).collect();
@@ -243,7 +244,8 @@ pub(super) fn parties(model: &Model, sorting: Sorting, time: TimeStyle) -> Vec<P
     let masters = masters.iter().map(|(end, it)| (*end, it));
     let mut parties: Vec<_> = masters.chain(summary.servers.rows()).collect();
     narrow(&mut parties, model);
-    let (parties, _) = sorting.first(parties, usize::MAX, |row| sorting.cell(&Of::<Servers>(*row)));
+    let (parties, _) =
+        sorting.first(parties, usize::MAX, |row| sorting.cell(&Of::<ServerTable>(*row)));
     let mut times = times(model, time);
     parties.into_iter().map(|row| PartyRow::of(row, &mut times)).collect()
 }
@@ -316,7 +318,8 @@ pub(super) fn findings(model: &Model, sorting: Sorting, time: TimeStyle) -> Vec<
     let rows = wanted_findings(model).map(|it| (it, FindingRow::of(it.found, &places, &files)));
     let rows: Vec<_> = rows.collect();
     let all = rows.iter().collect();
-    let (rows, _) = sorting.first(all, usize::MAX, |(.., row)| sorting.cell(&Of::<Findings>(row)));
+    let (rows, _) =
+        sorting.first(all, usize::MAX, |(.., row)| sorting.cell(&Of::<FindingTable>(row)));
     let mut times = times(model, time);
     let shown = rows.into_iter().map(|(PlacedFinding { capture, conversation, found }, row)| {
         let (code, slug, detail) = (found.rule.code, found.rule.slug, escaped(&found.detail));
@@ -324,7 +327,7 @@ pub(super) fn findings(model: &Model, sorting: Sorting, time: TimeStyle) -> Vec<
         let (capture, severity) = (model.index.prefix_of(*capture), found.severity.name());
         let whole = format!("{capture}{severity}{mark} {code} {slug}: {detail}");
         let tone = Some(Tone::Finding(found.severity, found.verdict));
-        let shown = ShownRow::of(&Of::<Findings>(row), &mut times, tone, whole);
+        let shown = ShownRow::of(&Of::<FindingTable>(row), &mut times, tone, whole);
         FoundRow { conversation: *conversation, frame: found.frame(), shown }
     });
     shown.collect()
