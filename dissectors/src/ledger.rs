@@ -7,6 +7,7 @@
 mod balances;
 mod breaches;
 mod challenges;
+mod cross_flow;
 mod detail;
 mod early_askers;
 mod elsewhere;
@@ -33,13 +34,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::abuse_rules::SEC004;
 use crate::kit::{
-    AbuseThresholds, Code, CrossFlowEvent, Evidence, HashedMap, Host, Limit, Map, Name, Role, Rule,
-    Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time, Unmatched,
+    AbuseThresholds, Code, CrossFlowEvent, Evidence, HashedMap, Host, Limit, ListRules, Map, Name,
+    Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time, Unmatched,
 };
 use crate::net_rules::NET011;
 pub use balances::Balances;
 pub use breaches::CrossFlowBreaches;
 use challenges::Challenges;
+pub use cross_flow::{Basis, CrossFlow, Listed, listed};
 pub use detail::Detail;
 use early_askers::EarlyAskers;
 use elsewhere::Elsewhere;
@@ -52,43 +54,11 @@ pub use loads::{GROUPS, Loads};
 pub use packet_floods::TOGETHER;
 use registrations::Registrations;
 pub use repeats::Repeats;
-use serde::{Deserialize, Serialize};
 pub use victims::may_be_answers;
 use victims::{Victims, asked_before, orphans};
 
 /// A minute, in nanoseconds: so soon after a filtered list, what servers say of themselves is compared with it.
 pub const MINUTE: i64 = 60_000_000_000;
-
-/// A listed server, in little memory, since lists may have thousands.
-pub type Listed = [u8; 8];
-
-/// A server as it is listed. IPv4 servers are distinct; IPv6 servers are hashed.
-#[inline]
-pub fn listed(server: SocketAddr) -> Listed {
-    let port = u64::from(server.port());
-    let word = match server.ip() {
-        IpAddr::V4(address) => u64::from(u32::from(address)) << 16 | port,
-        IpAddr::V6(address) => {
-            let (bits, odd) = (u128::from(address), 0x9E37_79B9_7F4A_7C15_u64);
-            let mixed = ((bits >> 64) as u64).wrapping_mul(odd).rotate_left(32) ^ bits as u64;
-            (mixed ^ port).wrapping_mul(odd) | 1 << 63
-        }
-    };
-    word.to_ne_bytes()
-}
-
-/// A message, and what is known about its flow.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Basis {
-    /// The message.
-    pub seen: SeenMessage,
-    /// The flow's number.
-    pub flow: u32,
-    /// The flow's first packet opens a conversation.
-    pub began: bool,
-    /// The recording lost packets of the flow before it.
-    pub lossy: bool,
-}
 
 /// A breach of a rule that several flows together show.
 #[derive(Clone, Debug)]
@@ -311,13 +281,9 @@ impl Ledger {
         }
     }
 
-    /// Adds an event of this flow, with the servers of [`CrossFlowEvent::Listed`] and the text beside it.
-    pub fn cross_flow(
-        &mut self,
-        event: CrossFlowEvent,
-        (servers, text): (&[Listed], &[u8]),
-        basis: &Basis,
-    ) {
+    /// Adds an event.
+    pub fn cross_flow(&mut self, it: &CrossFlow<'_>) {
+        let &CrossFlow { event, ref basis, servers, text } = it;
         let seen = &basis.seen;
         self.early.begin(seen.mark.time);
         // How many more there are than needed, depends on threads.
@@ -330,25 +296,18 @@ impl Ledger {
                 self.queried([seen.to, seen.from], seen.mark.time);
             }
             CrossFlowEvent::Accepted { challenge, not_given } => {
-                if self.has_room(self.accepted.len(), |_| false) {
-                    self.accepted.push((challenge, *basis));
-                }
+                self.accepted(challenge, basis);
                 if let Some((evidence, rule)) = not_given {
-                    self.not_given((challenge, evidence), (true, rule), basis);
+                    self.not_given(challenge, evidence, true, rule, basis);
                 }
             }
             CrossFlowEvent::NotGiven { challenge, evidence, rule } => {
-                self.not_given((challenge, evidence), (false, rule), basis);
+                self.not_given(challenge, evidence, false, rule, basis);
             }
             CrossFlowEvent::Unheard { what: Name(what), evidence, rule } => {
                 self.breach(rule, evidence, *basis, rule.who, || Detail::Unheard(what));
             }
-            CrossFlowEvent::RequestMissing => {
-                let (ends, most) = ([seen.to, seen.from], self.settings.most);
-                let timeout = self.settings.answer_timeout;
-                let is_early = self.early.is_answered(ends, seen.mark.time, timeout, most);
-                self.requests_missing += u64::from(!is_early);
-            }
+            CrossFlowEvent::RequestMissing => self.request_missing(seen),
             CrossFlowEvent::Unasked(unmatched) => self.open(unmatched, true, basis),
             CrossFlowEvent::Unanswered(unmatched) => {
                 self.open(unmatched, false, basis);
@@ -357,25 +316,8 @@ impl Ledger {
             // An event about the whole response follows.
             CrossFlowEvent::StrayPart(_) => {}
             CrossFlowEvent::Split(layout, rule) => self.split(layout, rule, *basis),
-            CrossFlowEvent::Joined(rule) => {
-                let is_known = |it: &Ledger| it.masters.contains_key(&seen.from);
-                if self.has_room(self.masters.len(), is_known) {
-                    let first = || (BTreeSet::new(), rule, *basis);
-                    let (masters, ..) = self.masters.entry(seen.from).or_insert_with(first);
-                    if masters.len() < 2 {
-                        masters.insert(seen.to);
-                    }
-                }
-            }
-            CrossFlowEvent::Listed(rules) => {
-                self.list(servers, rules.queried, *basis);
-                if let Some((rule, game)) = rules.registered {
-                    self.compare_with_registrations(servers, (rule, game), *basis);
-                }
-                if let Some(rule) = rules.filtered {
-                    self.list_filtered(servers, (rule, text), *basis);
-                }
-            }
+            CrossFlowEvent::Joined(rule) => self.joined(rule, basis),
+            CrossFlowEvent::Listed(rules) => self.listed(&rules, servers, text, basis),
             CrossFlowEvent::Described => self.described(text, basis),
             CrossFlowEvent::Registered(registration) => {
                 self.full |= !self.registrations.step(registration, seen, self.settings.most);
@@ -386,8 +328,44 @@ impl Ledger {
                 self.knows(listed(SocketAddr::new(seen.from.ip(), port)));
             }
             CrossFlowEvent::HandedOut(challenge, rule, new_for) => {
-                self.handed_out(challenge, (rule, new_for), *basis)
+                self.handed_out(challenge, rule, new_for, *basis)
             }
+        }
+    }
+
+    fn accepted(&mut self, challenge: u32, basis: &Basis) {
+        if self.has_room(self.accepted.len(), |_| false) {
+            self.accepted.push((challenge, *basis));
+        }
+    }
+
+    fn request_missing(&mut self, response: &SeenMessage) {
+        let (ends, most) = ([response.to, response.from], self.settings.most);
+        let timeout = self.settings.answer_timeout;
+        let is_early = self.early.is_answered(ends, response.mark.time, timeout, most);
+        self.requests_missing += u64::from(!is_early);
+    }
+
+    /// A server joins a master.
+    fn joined(&mut self, rule: &'static Rule, basis: &Basis) {
+        let (server, master) = (basis.seen.from, basis.seen.to);
+        if self.has_room(self.masters.len(), |it| it.masters.contains_key(&server)) {
+            let first = || (BTreeSet::new(), rule, *basis);
+            let (masters, ..) = self.masters.entry(server).or_insert_with(first);
+            if masters.len() < 2 {
+                masters.insert(master);
+            }
+        }
+    }
+
+    /// A master lists these servers, to a query with this filter.
+    fn listed(&mut self, rules: &ListRules, servers: &[Listed], filter: &[u8], basis: &Basis) {
+        self.list(servers, rules.queried, *basis);
+        if let Some((rule, game)) = rules.registered {
+            self.compare_with_registrations(servers, rule, game, *basis);
+        }
+        if let Some(rule) = rules.filtered {
+            self.list_filtered(servers, rule, filter, *basis);
         }
     }
 
@@ -462,13 +440,17 @@ impl Ledger {
         }
     }
 
+    /// A client used, or a server accepted, a challenge that the server is not known to have given.
     fn not_given(
         &mut self,
-        challenge: (u32, Evidence),
-        broken: (bool, &'static Rule),
+        challenge: u32,
+        evidence: Evidence,
+        is_accepted: bool,
+        rule: &'static Rule,
         basis: &Basis,
     ) {
-        self.full |= !self.elsewhere.challenge(challenge, broken, basis, self.settings.most);
+        let most = self.settings.most;
+        self.full |= !self.elsewhere.challenge(challenge, evidence, is_accepted, rule, basis, most);
     }
 
     /// A hash of a server and its challenge.

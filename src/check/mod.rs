@@ -181,9 +181,7 @@ impl Checker {
             Event::Checked(it) => {
                 self.checked(&it.checked(), it.context(), None);
             }
-            Event::CrossFlow(it) => {
-                self.ledger.cross_flow(it.event, (it.servers, it.text), &it.basis);
-            }
+            Event::CrossFlow(it) => self.ledger.cross_flow(it),
             Event::Icmp(_) | Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
             Event::Unanswered(_) => {}
         }

@@ -123,7 +123,7 @@ impl Reviewer {
     #[inline]
     pub fn event(&mut self, event: &Event<'_>) {
         if let Event::CrossFlow(it) = event {
-            self.ledger.cross_flow(it.event, (it.servers, it.text), &it.basis);
+            self.ledger.cross_flow(it);
         }
     }
 

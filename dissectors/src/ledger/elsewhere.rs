@@ -256,8 +256,10 @@ impl Elsewhere {
     /// Adds a challenge that the server is not known to have given: it was used, or accepted.
     pub(super) fn challenge(
         &mut self,
-        (challenge, evidence): (u32, Evidence),
-        (is_accepted, rule): (bool, &'static Rule),
+        challenge: u32,
+        evidence: Evidence,
+        is_accepted: bool,
+        rule: &'static Rule,
         basis: &Basis,
         most: usize,
     ) -> bool {

@@ -141,7 +141,8 @@ impl Ledger {
     pub(super) fn list_filtered(
         &mut self,
         servers: &[Listed],
-        (rule, filter): (&'static Rule, &[u8]),
+        rule: &'static Rule,
+        filter: &[u8],
         basis: Basis,
     ) {
         self.settle_filtered(Some(&basis));

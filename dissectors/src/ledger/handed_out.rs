@@ -8,7 +8,8 @@ impl Ledger {
     pub(super) fn handed_out(
         &mut self,
         challenge: [u8; 16],
-        (rule, new_for): (&'static Rule, NewFor),
+        rule: &'static Rule,
+        new_for: NewFor,
         basis: Basis,
     ) {
         let SeenMessage { from, to, mark } = basis.seen;

@@ -74,7 +74,8 @@ impl Ledger {
     pub(super) fn compare_with_registrations(
         &mut self,
         servers: &[Listed],
-        (rule, game): (&'static Rule, GameName),
+        rule: &'static Rule,
+        game: GameName,
         basis: Basis,
     ) {
         let longest = self.settings.listed_longest;

@@ -23,6 +23,11 @@ fn seen(frame: u64, from: &str, to: &str) -> Basis {
     Basis { seen: SeenMessage { mark, from, to }, flow: frame as u32, began: true, lossy: false }
 }
 
+/// This event, beside which is nothing.
+fn about(event: CrossFlowEvent, basis: Basis) -> CrossFlow<'static> {
+    CrossFlow { event, basis, servers: &[], text: b"" }
+}
+
 /// One with room for this many entries of a kind.
 fn ledger(most: usize) -> Ledger {
     Ledger::new(LedgerSettings::of(&Settings::default(), most))
@@ -32,11 +37,8 @@ fn ledger(most: usize) -> Ledger {
 fn review(events: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
     let mut ledger = ledger(1000);
     for (frame, (event, from, to)) in (1..).zip(events) {
-        ledger.cross_flow(
-            *event,
-            (&[listed(LISTED_SERVER.parse().unwrap())], b""),
-            &seen(frame, from, to),
-        );
+        let servers = &[listed(LISTED_SERVER.parse().unwrap())];
+        ledger.cross_flow(&CrossFlow { servers, ..about(*event, seen(frame, from, to)) });
     }
     let review = ledger.review(Loads::default(), SPAN, |_| true);
     let broken = review.breaches;
@@ -60,9 +62,10 @@ fn a_list_is_taken_as_far_as_there_is_room() {
     let lists = |most, queried: &str| {
         let mut ledger = ledger(most);
         for from in [1, 3, 5] {
-            ledger.cross_flow(LISTED_EVENT, (&Vec::from_iter(servers(from)), b""), &seen(1, S, C));
+            let servers = &Vec::from_iter(servers(from));
+            ledger.cross_flow(&CrossFlow { servers, ..about(LISTED_EVENT, seen(1, S, C)) });
         }
-        ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, C, queried));
+        ledger.cross_flow(&about(CrossFlowEvent::Queried, seen(2, C, queried)));
         let review = ledger.review(Loads::default(), SPAN, |_| true);
         let mut breaches = review.breaches;
         let breach = breaches.find(|breach| breach.rule.code == GS1032.code);
@@ -82,8 +85,9 @@ fn a_list_that_is_kept_in_part_proves_nothing() {
     let lossy = |servers: usize| {
         let mut ledger = ledger(2 * LISTED);
         let servers = (0..servers as u32).map(|n| listed((n.to_be_bytes(), 1).into()));
-        ledger.cross_flow(LISTED_EVENT, (&Vec::from_iter(servers), b""), &seen(1, S, C));
-        ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, C, "0.0.64.0:1"));
+        let servers = &Vec::from_iter(servers);
+        ledger.cross_flow(&CrossFlow { servers, ..about(LISTED_EVENT, seen(1, S, C)) });
+        ledger.cross_flow(&about(CrossFlowEvent::Queried, seen(2, C, "0.0.64.0:1")));
         ledger
             .review(Loads::default(), SPAN, |_| true)
             .breaches
@@ -125,8 +129,8 @@ fn a_challenge_given_to_another_address_is_shared() {
 fn a_shared_challenge_is_proven_if_the_flow_is_complete() {
     let proven = |began: bool, lossy: bool| {
         let mut ledger = ledger(8);
-        ledger.cross_flow(CrossFlowEvent::Challenged(7), (&[], b""), &seen(1, S, C));
-        ledger.cross_flow(ACCEPTED, (&[], b""), &Basis { began, lossy, ..seen(2, S, D) });
+        ledger.cross_flow(&about(CrossFlowEvent::Challenged(7), seen(1, S, C)));
+        ledger.cross_flow(&about(ACCEPTED, Basis { began, lossy, ..seen(2, S, D) }));
         let breaches = Vec::from_iter(ledger.review(Loads::default(), SPAN, |_| true).breaches);
         assert_eq!(breaches.len(), 1);
         breaches[0].evidence.suffices(SEC004.needs)
@@ -177,8 +181,9 @@ fn listed_servers_are_remembered_up_to_a_limit() {
     let mut ledger = ledger(8);
     for host in 1..100 {
         let client = format!("10.9.0.{host}:50000");
-        ledger.cross_flow(LISTED_EVENT, (&[listed(S.parse().unwrap())], b""), &seen(1, D, &client));
-        ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, &client, S));
+        let servers = &[listed(S.parse().unwrap())];
+        ledger.cross_flow(&CrossFlow { servers, ..about(LISTED_EVENT, seen(1, D, &client)) });
+        ledger.cross_flow(&about(CrossFlowEvent::Queried, seen(2, &client, S)));
     }
     assert_eq!(ledger.lists.len(), 8);
     assert_eq!(ledger.review(Loads::default(), SPAN, |_| true).kept[0].times, 8);
@@ -191,9 +196,9 @@ fn known_items_still_count_when_the_limit_is_reached() {
     let others = ["10.0.2.1:1", "10.0.2.2:1", "10.0.2.3:1"];
     let full = |first: CrossFlowEvent, to: &str| {
         let mut ledger = ledger(3);
-        ledger.cross_flow(first, (&[], b""), &seen(1, S, to));
+        ledger.cross_flow(&about(first, seen(1, S, to)));
         for other in others {
-            ledger.cross_flow(first, (&[], b""), &seen(2, other, other));
+            ledger.cross_flow(&about(first, seen(2, other, other)));
         }
         ledger
     };
@@ -205,20 +210,15 @@ fn known_items_still_count_when_the_limit_is_reached() {
     };
     // The missing room is reported, too, for the message that did not fit.
     let mut server = full(CrossFlowEvent::Split(Name("GoldSrc"), &A2S053), C);
-    server.cross_flow(
-        CrossFlowEvent::Split(Name("Orange Box"), &A2S053),
-        (&[], b""),
-        &seen(3, S, D),
-    );
+    server.cross_flow(&about(CrossFlowEvent::Split(Name("Orange Box"), &A2S053), seen(3, S, D)));
     assert_eq!(codes(server), [(NET011.code, 2), (A2S053.code, 3)]);
     let mut master = full(CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All), C);
-    master.cross_flow(
+    master.cross_flow(&about(
         CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All),
-        (&[], b""),
-        &seen(3, S, D),
-    );
+        seen(3, S, D),
+    ));
     assert_eq!(codes(master), [(NET011.code, 2), (ACR031.code, 3)]);
     let mut server = full(CrossFlowEvent::Joined(&VM046), m);
-    server.cross_flow(CrossFlowEvent::Joined(&VM046), (&[], b""), &seen(3, S, n));
+    server.cross_flow(&about(CrossFlowEvent::Joined(&VM046), seen(3, S, n)));
     assert_eq!(server.review(Loads::default(), SPAN, |_| true).kept[0].times, 1);
 }

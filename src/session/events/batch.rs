@@ -11,7 +11,7 @@ use dissectors::kit::{
     CrossFlowEvent, Finding, Message, Node, Payload, Piece, Reply, RuleResults, Sending, Side,
     Span, Time, Transport, TreeView,
 };
-use dissectors::ledger::{Basis, Listed};
+use dissectors::ledger::{Basis, CrossFlow, Listed};
 use serde::{Deserialize, Serialize};
 
 use super::listed;
@@ -21,7 +21,7 @@ use crate::session::{
     LeftOut, PassedRule, UnansweredRequest,
 };
 
-pub use event::{CheckedEvent, CrossFlow, Event, MessageEvent};
+pub use event::{CheckedEvent, Event, MessageEvent};
 
 /// Events in the order of the capture. Serialized for another process, it has only the events that
 /// a check reads, without fields.

@@ -11,8 +11,9 @@ mod listed;
 mod unanswered_request;
 
 pub(super) use batch::StoredParts;
-pub use batch::{Batch, CheckedEvent, CrossFlow, Event, MessageEvent};
+pub use batch::{Batch, CheckedEvent, Event, MessageEvent};
 pub use datagram_event::{DatagramEvent, DatagramHeaders};
+pub use dissectors::ledger::CrossFlow;
 pub use event_order::{EventOrder, Numbers};
 pub(super) use files::{Change, MOST_FILES};
 pub use files::{FileEvent, FilePlace, Files};

@@ -40,7 +40,7 @@ fn unmatched(frame: u64, kinds: u8, due: bool) -> Unmatched {
 fn reported(events: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<String> {
     let mut ledger = ledger(most);
     for &(frame, event, from, to) in events {
-        ledger.cross_flow(event, (&[], b""), &seen(frame, from, to));
+        ledger.cross_flow(&about(event, seen(frame, from, to)));
     }
     let review = ledger.review(Loads::default(), SPAN, |_| true);
     let broken = |rule: &Rule, evidence: Evidence| {
@@ -235,7 +235,7 @@ fn many_unsolicited_responses_are_one_finding() {
     for n in 0..40 {
         let server = format!("10.8.{}.1:27015", n % 4);
         let CrossFlowEvent::Unasked(unmatched) = response(n, 4).1 else { return };
-        ledger.cross_flow(CrossFlowEvent::Unasked(unmatched), (&[], b""), &seen(n, &server, C));
+        ledger.cross_flow(&about(CrossFlowEvent::Unasked(unmatched), seen(n, &server, C)));
     }
     let breaches = Vec::from_iter(ledger.review(Loads::default(), SPAN, |_| true).breaches);
     let mut found = breaches.iter().filter(|breach| breach.rule.code == SEC005.code);

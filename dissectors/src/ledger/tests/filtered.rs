@@ -20,13 +20,14 @@ fn list(ledger: &mut Ledger, second: f64, filter: &str, servers: &[&str]) {
     let rules =
         ListRules { queried: rule("VM028"), registered: None, filtered: Some(rule("VM015")) };
     let servers: Vec<_> = servers.iter().map(|it| listed(it.parse().unwrap())).collect();
-    let beside = (&*servers, filter.as_bytes());
-    ledger.cross_flow(CrossFlowEvent::Listed(rules), beside, &at(second, MASTER, C));
+    let event = CrossFlowEvent::Listed(rules);
+    let (servers, text, basis) = (&*servers, filter.as_bytes(), at(second, MASTER, C));
+    ledger.cross_flow(&CrossFlow { event, basis, servers, text });
 }
 
 fn says(ledger: &mut Ledger, second: f64, server: &str, text: &str) {
-    let beside = (&[][..], text.as_bytes());
-    ledger.cross_flow(CrossFlowEvent::Described, beside, &at(second, server, C));
+    let described = about(CrossFlowEvent::Described, at(second, server, C));
+    ledger.cross_flow(&CrossFlow { text: text.as_bytes(), ..described });
 }
 
 /// The notes, and how often the rule passed otherwise.

@@ -14,8 +14,9 @@ struct Registrar(Ledger);
 
 impl Registrar {
     fn at(&mut self, minute: f64, from: &str, to: &str, event: CrossFlowEvent, list: &[&str]) {
-        let list = Vec::from_iter(list.iter().map(|server| listed(server.parse().unwrap())));
-        self.0.cross_flow(event, (&list, b""), &seen((minute * 60_000.0) as u64, from, to));
+        let servers = &Vec::from_iter(list.iter().map(|server| listed(server.parse().unwrap())));
+        let basis = seen((minute * 60_000.0) as u64, from, to);
+        self.0.cross_flow(&CrossFlow { servers, ..about(event, basis) });
     }
 
     /// A server does this.

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use dissectors::kit::{CrossFlowEvent, Message, Payload, Reply, Sending, Time, TreeView};
-use dissectors::ledger::{Basis, Listed};
+use dissectors::kit::{Message, Payload, Reply, Sending, Time, TreeView};
+use dissectors::ledger::CrossFlow;
 
 use super::Decoded;
 use super::FieldSpans;
@@ -219,17 +219,4 @@ impl<'b> CheckedEvent<'b> {
     pub fn checked(&self) -> Checked<'b> {
         self.batch.checked(self.record)
     }
-}
-
-/// Something that matters for rules that span flows.
-#[derive(Clone, Copy, Debug)]
-pub struct CrossFlow<'b> {
-    /// What it is.
-    pub event: CrossFlowEvent,
-    /// The message that it is about.
-    pub basis: Basis,
-    /// The servers of a list.
-    pub servers: &'b [Listed],
-    /// The text beside the event.
-    pub text: &'b [u8],
 }
