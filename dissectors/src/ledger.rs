@@ -493,8 +493,7 @@ impl Ledger {
             time.since(begin) < timeout && may_be_older
         });
         let clients = if review.unasked.is_empty() { Set::default() } else { loads.clients() };
-        let since = (begin, timeout);
-        let orphans = self.requests_missing + orphans(&review, since, (&loads, &clients));
+        let orphans = self.requests_missing + orphans(&review, begin, timeout, &loads, &clients);
         self.shared(&elsewhere);
         let known = self.known_servers();
         self.masters();
@@ -512,7 +511,7 @@ impl Ledger {
         }
         breaches.extend(review.breaches);
         let mut victims = Victims::default();
-        let is_early = asked_before(&review.unasked, since, &clients);
+        let is_early = asked_before(&review.unasked, begin, timeout, &clients);
         let unasked = review.unasked.iter().filter(|seen| !is_early(seen));
         unasked.for_each(|seen| victims.answered(seen, &self.settings));
         let may_have_asked = elsewhere.may_have_asked();

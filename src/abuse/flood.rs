@@ -65,7 +65,7 @@ impl Abuse {
         let flood = self.flood();
         let rate = flood.rate_of(self.most_of_flood(&port.target));
         let sources = port.target.sources().count_all();
-        may_be_players(port.target.kinds(), (rate, flood.window), sources, &port.repeats)
+        may_be_players(port.target.kinds(), rate, flood.window, sources, &port.repeats)
     }
 
     /// Whether joins and heartbeats flood a master: servers that return its challenges are its clients.

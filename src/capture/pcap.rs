@@ -268,7 +268,7 @@ impl Pcap {
 
     /// A packet has arrived: its time, its recorded and its original length.
     #[inline(always)]
-    fn is_at(&mut self, (seconds, fraction): (u32, u32), (length, original_length): (u32, u32)) {
+    fn is_at(&mut self, seconds: u32, fraction: u32, length: u32, original_length: u32) {
         self.record = self.head + length as usize;
         self.borrowed = BORROWED.min(length as usize);
         self.original_length = original_length;
@@ -369,7 +369,7 @@ impl Packets for Pcap {
             return self.end(offset, true);
         }
         self.input.prefetch(self.head + length as usize);
-        self.is_at((seconds, fraction), (length, original_length));
+        self.is_at(seconds, fraction, length, original_length);
         Some(self.time)
     }
 

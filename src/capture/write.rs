@@ -44,7 +44,8 @@ pub fn interface(
     name: Option<&str>,
     link: u16,
     snaplen: u32,
-    (digits, epoch): (u8, i64),
+    digits: u8,
+    epoch: i64,
     out: &mut Vec<u8>,
 ) {
     let mut body = [&link.to_le_bytes()[..], &[0, 0], &snaplen.to_le_bytes()].concat();
@@ -150,7 +151,7 @@ impl<W: Write> PcapNgWriter<W> {
         let key = (file, packet.interface, packet.link.0, digits, epoch);
         let number = *self.interfaces.entry(key).or_insert(next);
         if number == next {
-            interface(name, packet.link.0, 0, (digits, epoch), &mut self.buffer);
+            interface(name, packet.link.0, 0, digits, epoch, &mut self.buffer);
         }
         let since = i128::from(packet.time) - i128::from(epoch) * 1_000_000_000;
         let ticks = (since / if digits == 9 { 1 } else { 1000 }) as u64;

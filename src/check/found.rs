@@ -129,6 +129,7 @@ impl ReportedFinding {
             (None, None) => ((Vec::new(), 0), Time(0), Side::First),
         };
         let (who, party) = at_fault(finding.rule, side, flow_context, speaks);
+        let (frame, begins) = flow_context.packet;
         ReportedFinding {
             rule: finding.rule,
             verdict: finding.verdict,
@@ -149,7 +150,7 @@ impl ReportedFinding {
             offset: finding.span.start,
             length: finding.span.len(),
             file_offset: payload
-                .and_then(|payload| file_offset(payload, finding.span.start, flow_context.packet)),
+                .and_then(|payload| file_offset(payload, finding.span.start, frame, begins)),
             capture: Some(0),
             if_heard: finding.if_heard,
             excerpt: payload.map(|payload| {
@@ -262,7 +263,7 @@ fn party(who: Role, sender: Side, roles: [Option<Role>; 2]) -> Option<Side> {
     }
 }
 
-fn file_offset(payload: &Payload<'_>, at: u32, (frame, begins): (u64, u64)) -> Option<u64> {
+fn file_offset(payload: &Payload<'_>, at: u32, frame: u64, begins: u64) -> Option<u64> {
     // Pieces are sorted by their position.
     let after = payload.pieces.partition_point(|piece| piece.at <= at);
     let piece = payload.pieces.get(after.checked_sub(1)?)?;

@@ -56,7 +56,7 @@ impl Checker {
                 self.traffic.requests.unanswered(&context, evidence, &mark, if_heard);
             }
             if breach.is_note {
-                self.reviewed.count(rule, Severity::Note, (Verdict::Note, false), &context);
+                self.reviewed.count(rule, Severity::Note, Verdict::Note, false, &context);
                 self.results.noted_before(rule, &mark, || breach.detail.to_string());
                 self.take(&context, None);
                 continue;
@@ -65,7 +65,7 @@ impl Checker {
             let verdict = self.results.verdict(rule, Some((breach.evidence, mark.time)));
             let if_heard = self.results.is_proven_if_heard(rule, breach.evidence);
             let severity = self.results.severity(rule, verdict);
-            self.reviewed.count(rule, severity, (verdict, if_heard), &context);
+            self.reviewed.count(rule, severity, verdict, if_heard, &context);
             if !self.leaves_out(rule, verdict, mark.side, &context) {
                 let detail = || breach.detail.to_string();
                 self.results.recalled(rule, false, breach.evidence, &mark, detail);

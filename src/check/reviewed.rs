@@ -43,7 +43,8 @@ impl ReviewedFlows {
         &mut self,
         rule: &Rule,
         severity: Severity,
-        (verdict, if_heard): (Verdict, bool),
+        verdict: Verdict,
+        if_heard: bool,
         context: &FlowContext,
     ) {
         if context.flow.number == 0 {

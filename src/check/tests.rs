@@ -26,7 +26,7 @@ fn findings_that_are_not_kept_are_counted_by_severity() {
         window_closed: [0; 2],
     };
     let found = |rule, verdict, severity| {
-        vec![Finding::of(rule, (verdict, severity), Span::default(), String::new()); 900]
+        vec![Finding::of(rule, verdict, severity, Span::default(), String::new()); 900]
     };
     let findings = [
         found(&NET004, Verdict::Fail, Severity::Warning),

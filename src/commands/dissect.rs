@@ -134,7 +134,7 @@ impl DissectOptions {
             DissectFormat::Ndjson => TableLayout::Ndjson,
         };
         let (columns, capture) = (self.columns.clone(), self.capture.clone());
-        Box::new(Columns::new(columns, (layout, self.terminal), stamp, capture, headed))
+        Box::new(Columns::new(columns, layout, self.terminal, stamp, capture, headed))
     }
 }
 

@@ -41,7 +41,8 @@ pub fn run(
         segments: Segments::default(),
         elsewhere: Elsewhere::default(),
         paint: painted(args.color, terminal.out),
-        columns: (terminal.columns.unwrap_or(COLUMNS), terminal.columns.is_some()),
+        columns: terminal.columns.unwrap_or(COLUMNS),
+        is_terminal: terminal.columns.is_some(),
         capture: None,
         warnings: Vec::new(),
         out,
@@ -63,8 +64,10 @@ struct FollowConsumer<'w> {
     segments: Segments,
     elsewhere: Elsewhere,
     paint: Paint,
-    /// The width of ladders, and whether it is that of a terminal.
-    columns: (usize, bool),
+    /// The width of ladders.
+    columns: usize,
+    /// That is the width of a terminal.
+    is_terminal: bool,
     /// The capture's name, if there are several.
     capture: Option<String>,
     warnings: Vec<String>,
@@ -155,7 +158,7 @@ impl Consumer for FollowConsumer<'_> {
                 if let Some(name) = &self.capture {
                     writeln!(bytes, "==> {name} <==")?;
                 }
-                ladder.text(self.columns, &mut stamp, self.paint, &mut bytes);
+                ladder.text(self.columns, self.is_terminal, &mut stamp, self.paint, &mut bytes);
             }
         }
         self.out.write_all(&bytes)?;

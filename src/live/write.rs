@@ -150,7 +150,7 @@ impl FileWriter {
             let mut blocks = Vec::new();
             write::section(&mut blocks);
             let name = Some(self.description.interface.as_str());
-            write::interface(name, link, snaplen, (digits, 0), &mut blocks);
+            write::interface(name, link, snaplen, digits, 0, &mut blocks);
             self.put(&blocks)?;
             return self.flush();
         }

@@ -112,10 +112,10 @@ impl Survey {
         self.bytes += u64::from(packet.original_length);
         self.digits = packet.digits;
         self.links.see(packet.link);
-        let frame = (self.packets, Time(time));
+        let frame = self.packets;
         outcome_of(packet).each(&mut |outcome| {
             if let Outcome::Udp(datagram) = &outcome {
-                let now = Recording::of(datagram, frame);
+                let now = Recording::of(datagram, frame, Time(time));
                 translations.see(&now, datagram.payload.bytes, identifier);
             }
             self.see(&outcome, identifier);

@@ -139,7 +139,7 @@ impl<'a> Asker<'a> {
         let (mut heard, mut next) = (Heard::Silence, (question.request)(&[]));
         for _ in 0..question.most {
             let Some(request) = next else { break };
-            let reply = self.request(socket, (question.label, &request), tries)?;
+            let reply = self.request(socket, question.label, &request, tries)?;
             if reply.is_closed {
                 heard = Heard::Closed;
             }
@@ -157,7 +157,8 @@ impl<'a> Asker<'a> {
     fn request(
         &mut self,
         socket: &Socket,
-        (label, request): (&'static str, &[u8]),
+        label: &'static str,
+        request: &[u8],
         tries: u32,
     ) -> io::Result<Reply> {
         let mut reply = Reply::default();

@@ -55,7 +55,7 @@ pub(super) fn streams(
             }
             Err(error) => return Err(error),
         }
-        if ask(asker, &mut connection, stream, (question, request))? {
+        if ask(asker, &mut connection, stream, question, request)? {
             heard = Heard::Answer;
         }
     }
@@ -79,7 +79,8 @@ fn ask(
     asker: &mut Asker<'_>,
     connection: &mut Connection,
     mut stream: TcpStream,
-    (question, request): (&Inquiry, Option<Vec<u8>>),
+    question: &Inquiry,
+    request: Option<Vec<u8>>,
 ) -> io::Result<bool> {
     let [_, server] = connection.ends();
     let (mut heard, mut ended) = (Vec::new(), Ended::Silent);

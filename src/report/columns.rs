@@ -55,7 +55,8 @@ impl Columns {
     /// the texts of a table for people are shortened to fit.
     pub fn new(
         columns: Vec<Column>,
-        (layout, terminal): (TableLayout, Option<usize>),
+        layout: TableLayout,
+        terminal: Option<usize>,
         stamp: TimeFormatter,
         capture: Option<String>,
         headed: bool,

@@ -305,12 +305,12 @@ fn whole(server: &DiagnosedServer, has_lists: bool, style: TextStyle, out: &mut 
     for line in checklist(server, has_lists) {
         match line {
             ChecklistLine::Absent(group) => {
-                let columns = (wide, frames_wide);
-                let line = item_line((group.does(), "", absent(server)), columns, terminal);
+                let columns = [wide, frames_wide];
+                let line = item_line(group.does(), "", absent(server), columns, terminal);
                 paint.paint(Tone::Faint, out, |out| put(out, format_args!("{:<5}{line}\n", "?")));
             }
             ChecklistLine::Item(item, advice) => {
-                one(item, (wide, frames_wide), style, out);
+                one(item, [wide, frames_wide], style, out);
                 if let Some(advice) = advice {
                     put(out, format_args!("     {}\n", hanging(advice, 5, terminal)));
                 }
@@ -331,7 +331,7 @@ fn whole_master(master: &DiagnosedParty, style: TextStyle, out: &mut Vec<u8>) {
     let headline = hanging(&headline_of(master), 0, terminal);
     paint.paint(tone(master.outcome()), out, |out| put(out, format_args!("{headline}\n\n")));
     let wide = |text: fn(&ItemVerdict) -> usize| master.items.iter().map(text).max().unwrap_or(0);
-    let columns = (wide(|item| item.item.does().len()), wide(|item| frames(item).len()));
+    let columns = [wide(|item| item.item.does().len()), wide(|item| frames(item).len())];
     for item in &master.items {
         one(item, columns, style, out);
         if let Some(advice) = item.advice().filter(|_| item.met == Met::No) {
@@ -427,7 +427,7 @@ pub(in crate::report) fn checklist(
 }
 
 /// One item.
-fn one(item: &ItemVerdict, columns: (usize, usize), style: TextStyle, out: &mut Vec<u8>) {
+fn one(item: &ItemVerdict, columns: [usize; 2], style: TextStyle, out: &mut Vec<u8>) {
     let TextStyle { terminal, paint } = style;
     let tone = match item.met {
         Met::Yes => Tone::Good,
@@ -436,15 +436,17 @@ fn one(item: &ItemVerdict, columns: (usize, usize), style: TextStyle, out: &mut 
     };
     paint.paint(tone, out, |out| put(out, format_args!("{:<5}", shown(item.met))));
     let (label, frames, text) = (item.item.does(), frames(item), escaped(&item.text));
-    let line = item_line((label, &frames, &shortened(&text, WIDE)), columns, terminal);
+    let line = item_line(label, &frames, &shortened(&text, WIDE), columns, terminal);
     put(out, format_args!("{line}\n"));
 }
 
 /// The line of an item after its verdict. Where the terminal has no room for the text in a column of its own, it goes below
 /// the line.
 fn item_line(
-    (label, frames, text): (&str, &str, &str),
-    (wide, frames_wide): (usize, usize),
+    label: &str,
+    frames: &str,
+    text: &str,
+    [wide, frames_wide]: [usize; 2],
     terminal: Option<usize>,
 ) -> String {
     let indent = 5 + wide + 2 + frames_wide + 2;

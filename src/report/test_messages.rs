@@ -216,7 +216,7 @@ impl Sample {
 
 pub(super) fn finding(rule: &'static Rule, verdict: Verdict, span: Span, detail: &str) -> Finding {
     let severity = if verdict == Verdict::Note { Severity::Note } else { rule.severity };
-    Finding::of(rule, (verdict, severity), span, detail.to_owned())
+    Finding::of(rule, verdict, severity, span, detail.to_owned())
 }
 
 /// The fields about splitting of a split message.

@@ -157,10 +157,6 @@ impl Part {
         Some(Part { hash, bytes, checksums, ..whole })
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what datagrams, segments and fragments have in common"
-    )]
     fn new(
         ip: &Ip,
         ports: [u16; 2],

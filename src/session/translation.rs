@@ -235,10 +235,10 @@ impl Translations {
     ) -> Option<Original> {
         let [later, earlier] = [now, before].map(|it| flow(&it.key));
         let frame = if before.original > 0 { before.original } else { before.frame };
-        if self.confirms(&later, &earlier, (now.time, frame)) {
+        if self.confirms(&later, &earlier, now.time, frame) {
             return Some(Original { frame, key: self.original(&now.key)? });
         }
-        if self.confirms(&earlier, &later, (now.time, now.frame)) {
+        if self.confirms(&earlier, &later, now.time, now.frame) {
             return self.goes_on(now);
         }
         if sameness.is_none_or(|sameness| !self.is_one(now, before, spoken, sameness)) {
@@ -259,7 +259,7 @@ impl Translations {
     }
 
     /// If one flow is a copy of the other: a datagram was recorded in both.
-    fn confirms(&mut self, copy: &FlowKey, of: &FlowKey, (now, frame): (Time, u64)) -> bool {
+    fn confirms(&mut self, copy: &FlowKey, of: &FlowKey, now: Time, frame: u64) -> bool {
         let known = self.flows.get_mut(copy, REMEMBERED).and_then(|it| it.original.as_mut());
         let Some(link) = known.filter(|link| flow(&link.key) == *of) else { return false };
         (link.seen, link.frame) = (now, frame);

@@ -36,7 +36,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
     bars::draw_title(frame, view, model, theme, title);
     let typed = cursor_column(view);
     let shift = typed.map_or(0, |column| (column + 1).saturating_sub(frame.area().width));
-    draw_filter(frame, view, theme, (filter, shift));
+    draw_filter(frame, view, theme, filter, shift);
     match view.screens.pop() {
         Some(Screen::Ladder(mut screen)) => {
             draw_ladder(frame, view, &mut screen, theme, body);
@@ -45,7 +45,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
         Some(Screen::Message(mut screen)) => {
             let body = draw_beside(frame, view, model, theme, body);
             let head = screen.opened.head(&view.time_of_open(&screen.opened, model));
-            message::draw(frame, &mut view.areas, (&head, &mut screen), theme, body);
+            message::draw(frame, &mut view.areas, &head, &mut screen, theme, body);
             view.screens.push(Screen::Message(screen));
         }
         Some(Screen::Page(mut page)) => {
@@ -54,7 +54,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
         }
         None if view.tab == Tab::Answer => list::draw_answer(frame, view, theme, body),
         None if view.tab == Tab::Messages => {
-            list::draw_messages(frame, view, model, (theme, false), body);
+            list::draw_messages(frame, view, model, theme, false, body);
         }
         None => list::draw(frame, view, model, theme, body),
     }
@@ -100,7 +100,7 @@ fn draw_beside(
         }
         Some(other) => view.screens.push(other),
         None if view.tab == Tab::Messages => {
-            list::draw_messages(frame, view, model, (theme, true), left);
+            list::draw_messages(frame, view, model, theme, true, left);
         }
         None => {}
     }
@@ -119,7 +119,7 @@ fn cursor_column(view: &View) -> Option<u16> {
 }
 
 /// The display filter, or its input line with a marked error. `shift`: the columns of it that are left out.
-fn draw_filter(frame: &mut Frame<'_>, view: &View, theme: Theme, (area, shift): (Rect, u16)) {
+fn draw_filter(frame: &mut Frame<'_>, view: &View, theme: Theme, area: Rect, shift: u16) {
     let label = Span::styled(FILTER_PROMPT, theme.tone(Tone::Faint));
     let line = match (&view.typing, &view.filter) {
         (Some(InputMode::Filter(typed)), _) => {

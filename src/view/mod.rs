@@ -342,7 +342,7 @@ impl View {
     fn message_row(&self, at: usize, model: &Model, is_narrow: bool) -> Option<String> {
         let place = self.place_of_message(at)?;
         let (time, before) = (model.messages.time(place)?, self.time_before(at, model));
-        let time = model.time_of_message(self.time, (time, DIGITS), before);
+        let time = model.time_of_message(self.time, time, DIGITS, before);
         let row = model.messages.row(place, &model.index)?;
         Some(if is_narrow { row.narrow(&time) } else { row.line(&time) })
     }
@@ -359,7 +359,7 @@ impl View {
         }
         let selected = self.lists[Tab::Messages as usize].selected();
         let before = selected.and_then(|at| self.time_before(at, model));
-        model.time_of_message(self.time, (opened.time, opened.digits), before)
+        model.time_of_message(self.time, opened.time, opened.digits, before)
     }
 
     /// A row of the tab.

@@ -282,7 +282,8 @@ impl Model {
     pub(super) fn time_of_message(
         &self,
         style: TimeStyle,
-        (time, digits): (Time, u8),
+        time: Time,
+        digits: u8,
         before: Option<Time>,
     ) -> String {
         let stamp = self.stamp(style);

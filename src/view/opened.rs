@@ -203,7 +203,8 @@ impl LadderScreen {
         let mut out = Vec::new();
         let width = self.width.max(120);
         self.drawn.ladder.text(
-            (width, false),
+            width,
+            false,
             &mut TimeFormatter::new(self.time),
             Paint::new(false),
             &mut out,

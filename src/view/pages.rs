@@ -47,7 +47,7 @@ impl Page {
         if let PageContent::Difference(messages) = &self.content {
             let [one, other] = &**messages;
             let time = |message: &OpenedMessage, before: Option<Time>| {
-                model.time_of_message(style, (message.time, message.digits), before)
+                model.time_of_message(style, message.time, message.digits, before)
             };
             self.times = [time(one, None), time(other, Some(one.time))];
             self.width = 0;

@@ -89,7 +89,7 @@ fn ask<S: Sink>(
     notes.set(Notes::AFTER_INFO, cx.conversation.has_forms());
     notes.set(Notes::NOT_GIVEN, is_not_given);
     notes.set(Notes::UNSEEN, is_unseen);
-    let what = Asked::new(request, (status, value.unwrap_or(-1)), notes);
+    let what = Asked::new(request, status, value.unwrap_or(-1), notes);
     cx.shared.waiting.insert(payload, request, cx.settings);
     let sending = wait(cx, Request::new(what, mark, is_due), sink);
     status == ChallengeStatus::Issued && sending == Sending::New
@@ -191,11 +191,11 @@ fn response<S: Sink>(
                 && cx.conversation.tally.get(Count::Players) > 0
                 && may_be_info(cx, at) =>
         {
-            unexpected(cx, (response, summary.challenge), copy, payload, sink);
+            unexpected(cx, response, summary.challenge, copy, payload, sink);
         }
         // The first one answered another request while this one waited.
         Some((1.., at)) if copy && cx.conversation.requests.get(at).is_some_and(is_passed_over) => {
-            unexpected(cx, (response, summary.challenge), copy, payload, sink);
+            unexpected(cx, response, summary.challenge, copy, payload, sink);
         }
         Some((_, at)) => {
             if let Some(asked) = answered(cx, at, response, summary.challenge, payload) {
@@ -208,7 +208,7 @@ fn response<S: Sink>(
         None => match (!copy).then(|| beside_challenge(cx, response, payload)).flatten() {
             Some(asked) => heard(cx, &asked, response, payload, sink),
             None => {
-                let unexpected = unexpected(cx, (response, summary.challenge), copy, payload, sink);
+                let unexpected = unexpected(cx, response, summary.challenge, copy, payload, sink);
                 server = unexpected.unwrap_or(server);
             }
         },
@@ -296,7 +296,7 @@ fn count_players<S: Sink>(
     match counted {
         Counted::Info { players, bots } => {
             if let Some(PlayerCount::Listed(listed)) = before {
-                rules::counts_agree((players, bots), listed, at, sink);
+                rules::counts_agree(players, bots, listed, at, sink);
             }
             let count = PlayerCount::Info { players, bots };
             cx.shared.counts.insert(key, (count, payload.time), most);
@@ -304,7 +304,7 @@ fn count_players<S: Sink>(
         Counted::List { listed, unnamed } => {
             rules::names_present(listed, unnamed, at, sink);
             if let Some(PlayerCount::Info { players, bots }) = before {
-                rules::counts_agree((players, bots), listed, at, sink);
+                rules::counts_agree(players, bots, listed, at, sink);
             } else {
                 cx.shared.counts.insert(key, (PlayerCount::Listed(listed), payload.time), most);
             }
@@ -475,7 +475,8 @@ fn rounds(tally: &mut Counters, asked: &Asked, response: ResponseKind) -> u8 {
 /// A response matches no request of the flow. `Some`: another endpoint was asked.
 fn unexpected<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    (response, challenge): (ResponseKind, Option<Read<i32>>),
+    response: ResponseKind,
+    challenge: Option<Read<i32>>,
     copy: bool,
     payload: &Payload<'_>,
     sink: &mut S,

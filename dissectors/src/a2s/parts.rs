@@ -388,7 +388,7 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
     let shape = if message.speaker == Role::Client {
         None
     } else {
-        check_rest(cx, &set, (layout, evidence), sink)
+        check_rest(cx, &set, layout, evidence, sink)
     };
     for (at, part) in set.parts().iter().enumerate() {
         if let Some(shape) = &shape {
@@ -405,7 +405,8 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
 fn check_rest<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: &SplitResponse,
-    (layout, evidence): (Layout, Evidence),
+    layout: Layout,
+    evidence: Evidence,
     sink: &mut S,
 ) -> Option<SplitProperties> {
     if cx.conversation.done().is_some_and(|done| done.repeats(set)) {

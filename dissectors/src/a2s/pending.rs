@@ -36,7 +36,8 @@ bitflags! {
 impl Asked {
     pub(super) fn new(
         kind: RequestKind,
-        (status, challenge): (ChallengeStatus, i32),
+        status: ChallengeStatus,
+        challenge: i32,
         notes: Notes,
     ) -> Asked {
         Asked { kind, status, challenge: challenge.to_le_bytes(), notes }

@@ -136,7 +136,7 @@ fn parameter<S: Sink>(
     let found = asked.endpoint.and_then(|endpoint| endpoint.parameter(&name));
     let Some((_, parameter)) = found else {
         r.open(&UNKNOWN);
-        text_value(r, &UNKNOWN_NAME, name_length, (piece.name, piece.name_at), &name);
+        text_value(r, &UNKNOWN_NAME, name_length, piece.name, piece.name_at, &name);
         r.decoded(&UNKNOWN_VALUE, value_length, &decoded(piece.value));
         r.close();
         if asked.endpoint.is_some() && !piece.name.is_empty() {
@@ -168,7 +168,7 @@ fn parameter<S: Sink>(
             number
         }
         ParamValue::Text(field) => {
-            text_value(r, field, value_length, (piece.value, piece.value_at), &text);
+            text_value(r, field, value_length, piece.value, piece.value_at, &text);
             None
         }
     };
@@ -180,7 +180,8 @@ fn text_value<S: Sink>(
     r: &mut Reader<'_, S>,
     field: &'static Field,
     length: usize,
-    (written, at): (&[u8], Span),
+    written: &[u8],
+    at: Span,
     text: &[u8],
 ) {
     if text == written {

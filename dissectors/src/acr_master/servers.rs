@@ -242,7 +242,8 @@ fn word<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field, word: &LineWord<'
 /// A number, or the text in its place.
 fn number<S: Sink>(
     r: &mut Reader<'_, S>,
-    (field, as_text): (&'static Field, &'static Field),
+    field: &'static Field,
+    as_text: &'static Field,
     value: Option<u64>,
     at: &LineWord<'_>,
 ) {
@@ -270,7 +271,7 @@ fn flags_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, checked: bool) {
     word(r, &KEYWORD, &name);
     let flags = value.and_then(|value| decimal(value.text));
     if let Some(value) = value {
-        number(r, (&FLAGS, &FLAGS_TEXT), flags, &value);
+        number(r, &FLAGS, &FLAGS_TEXT, flags, &value);
     }
     finish(r, line);
     if checked {
@@ -289,13 +290,13 @@ fn version_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, checked: bool) 
     let surplus = words.next().is_some();
     word(r, &KEYWORD, &name);
     let mut sound = !surplus;
-    for (value, fields) in
-        [(version, (&VERSION, &VERSION_TEXT)), (protocol, (&PROTOCOL, &PROTOCOL_TEXT))]
+    for (value, field, as_text) in
+        [(version, &VERSION, &VERSION_TEXT), (protocol, &PROTOCOL, &PROTOCOL_TEXT)]
     {
         let read = value.and_then(|value| decimal(value.text));
         sound &= read.is_some_and(|read| read <= u32::MAX.into());
         if let Some(value) = value {
-            number(r, fields, read, &value);
+            number(r, field, as_text, read, &value);
         }
     }
     finish(r, line);
@@ -325,14 +326,14 @@ fn server_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, checked: bool) {
     }
     if let Some(port) = port {
         let value = decimal(port.text);
-        number(r, (&PORT, &PORT_TEXT), value, &port);
+        number(r, &PORT, &PORT_TEXT, value, &port);
         if value.is_none_or(|value| value > MOST_PORT) {
             fault = fault.or(Some("has a port that is not from 0 to 65534"));
         }
     }
     if let Some(weight) = weight {
         let value = std::str::from_utf8(weight.text).ok().and_then(|text| text.parse().ok());
-        number(r, (&WEIGHT, &WEIGHT_TEXT), value.map(|value: i32| value as i64 as u64), &weight);
+        number(r, &WEIGHT, &WEIGHT_TEXT, value.map(|value: i32| value as i64 as u64), &weight);
         if value.is_none() {
             fault = fault.or(Some("has a weight that is not a 32-bit integer"));
         }

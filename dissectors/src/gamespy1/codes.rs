@@ -79,8 +79,10 @@ impl RecentChallenges {
     pub(super) fn check<S: Sink>(
         &self,
         game: Option<&[u8]>,
-        (code, enctype): (Read<&[u8]>, u8),
-        (now, lacks_some): (Time, bool),
+        code: Read<&[u8]>,
+        enctype: u8,
+        now: Time,
+        lacks_some: bool,
         settings: &Settings,
         sink: &mut S,
     ) -> ValidateResult {

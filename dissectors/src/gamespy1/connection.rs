@@ -221,8 +221,10 @@ pub(super) fn validate<S: Sink>(
     let game = words.gamename.map(|game| game.value);
     let worth = connection.challenges.check(
         game,
-        (code, words.enctype),
-        (payload.time, false),
+        code,
+        words.enctype,
+        payload.time,
+        false,
         cx.settings,
         sink,
     );

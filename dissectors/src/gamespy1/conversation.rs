@@ -204,7 +204,7 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
         Numbering::Parts { response, first, .. }
             if kind == MessageKind::Response && words.is_part() =>
         {
-            decode::fragment(bytes, &words, (response, first), sink);
+            decode::fragment(bytes, &words, response, first, sink);
             sink.end(&messages::QUERY_FRAGMENT, payload);
         }
         _ => {

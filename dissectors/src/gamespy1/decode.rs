@@ -193,7 +193,8 @@ pub(super) fn joined<'a, S: Sink>(
 pub(super) fn fragment<S: Sink>(
     bytes: &[u8],
     words: &TextProperties<'_>,
-    (response, part): (u32, u32),
+    response: u32,
+    part: u32,
     sink: &mut S,
 ) {
     decode(bytes, &ENDINGS, sink, |r| {

@@ -153,9 +153,9 @@ pub(super) fn datagram<S: Sink>(
         cx.conversation.ended = EndedResponse { number: number.to_le_bytes(), more: MoreParts::No };
         whole(cx, payload, words, sink, |sink| rules::numbered(mark.whole(), sink));
     } else if held.first > 1 && !is_begun && goes_on(cx, payload, number) {
-        after_end(cx, payload, (number, held), sink);
+        after_end(cx, payload, number, held, sink);
     } else {
-        gather(cx, payload, words, (number, held), sink);
+        gather(cx, payload, words, number, held, sink);
     }
 }
 
@@ -172,7 +172,8 @@ fn goes_on(cx: &Cx<'_>, payload: &Payload<'_>, number: u32) -> bool {
 fn after_end<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    (number, held): (u32, HeldDatagram),
+    number: u32,
+    held: HeldDatagram,
     sink: &mut S,
 ) {
     single_datagram(cx, payload, number, held, sink);
@@ -233,7 +234,8 @@ fn gather<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
     words: &TextProperties<'_>,
-    (number, held): (u32, HeldDatagram),
+    number: u32,
+    held: HeldDatagram,
     sink: &mut S,
 ) {
     let (side, responses) = (payload.side, cx.conversation.responses());
@@ -348,7 +350,7 @@ fn single_datagram<S: Sink>(
 ) {
     let words = words::scan(payload.bytes);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
-    decode::fragment(payload.bytes, &words, (number, held.first), sink);
+    decode::fragment(payload.bytes, &words, number, held.first, sink);
     uplink::answered(cx, payload, &words, sink);
     sink.end(&messages::QUERY_FRAGMENT, payload);
 }

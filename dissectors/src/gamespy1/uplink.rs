@@ -273,7 +273,7 @@ pub(super) fn secure<S: Sink>(
         uplink.due = Some(Request::new((), payload.mark(), true));
     }
     if let Some(first) = uplink.first.take() {
-        first_challenged(cx, &first, payload, (words.basic, challenge.at), sink);
+        first_challenged(cx, &first, payload, words.basic, challenge.at, sink);
         return;
     }
     let Some((port, _)) = uplink.beat else { return };
@@ -292,7 +292,8 @@ fn first_challenged<S: Sink>(
     cx: &mut Cx<'_>,
     first: &Request<()>,
     payload: &Payload<'_>,
-    (basic, at): (bool, Span),
+    basic: bool,
+    at: Span,
     sink: &mut S,
 ) {
     let (uplink, most) = (cx.conversation.uplink(), cx.settings.limits.remembered);
@@ -349,8 +350,9 @@ pub(super) fn validate<S: Sink>(
     let beat = uplink.beat.as_ref().filter(|_| uplink.server == Some(payload.side));
     let game = words.gamename.map(|game| game.value).or(beat.map(|beat| &*beat.1));
     let game = game.or_else(|| cx.shared.game(payload.from, payload.to.ip(), most));
-    let when = (payload.time, lacks_some);
-    let worth = uplink.challenges.check(game, (code, words.enctype), when, cx.settings, sink);
+    let challenges = &uplink.challenges;
+    let worth =
+        challenges.check(game, code, words.enctype, payload.time, lacks_some, cx.settings, sink);
     let is_whole = cx.flow.began && cx.flow.seen[payload.side.other().index()];
     let is_unseen = !is_whole && uplink.challenges.are_unseen()
         || lacks_some && worth == ValidateResult::Unknown && !uplink.challenges.is_empty();

@@ -338,7 +338,7 @@ fn challenge_response<S: Sink>(
     cx.conversation.set_client(payload.side.other());
     cx.shared.is_answered(payload);
     let summary = decode::challenge_response(payload.bytes, sink);
-    if answers(cx, (PacketKind::Challenge, None), &summary, payload, sink) {
+    if answers(cx, PacketKind::Challenge, None, &summary, payload, sink) {
         cx.conversation.done_challenge(payload.bytes);
     }
     if summary.challenge.is_none() {
@@ -432,7 +432,7 @@ fn whole<S: Sink>(
         rules::query_port(payload.from.port(), sink);
     }
     sink.announces(summary.game_port, payload);
-    let asked = answers(cx, (PacketKind::Info, joined_by), &summary, payload, sink);
+    let asked = answers(cx, PacketKind::Info, joined_by, &summary, payload, sink);
     sink.end(&m::INFO_RESPONSE, payload);
     asked
 }
@@ -440,7 +440,8 @@ fn whole<S: Sink>(
 /// Reports the request that a response answers. Returns whether there is one.
 fn answers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    (kind, joined_by): (PacketKind, Option<u32>),
+    kind: PacketKind,
+    joined_by: Option<u32>,
     summary: &ResponseSummary,
     payload: &Payload<'_>,
     sink: &mut S,
@@ -450,7 +451,7 @@ fn answers<S: Sink>(
     let asked = match cx.conversation.answer(kind, repeated, payload.bytes) {
         ResponseMatch::Asked(asked) => asked,
         other => {
-            unasked(cx, &other, (kind, timestamp.value), summary, payload, sink);
+            unasked(cx, &other, kind, timestamp.value, summary, payload, sink);
             return false;
         }
     };
@@ -483,7 +484,8 @@ fn answers<S: Sink>(
 fn unasked<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     why: &ResponseMatch,
-    (kind, timestamp): (PacketKind, u32),
+    kind: PacketKind,
+    timestamp: u32,
     summary: &ResponseSummary,
     payload: &Payload<'_>,
     sink: &mut S,

@@ -20,8 +20,8 @@ pub(super) fn part<S: Sink>(
     sink.evidence(evidence);
     let header = match cx.conversation.stray(header, payload).filter(|_| cx.flow.began) {
         Some(timestamp) => {
-            let timestamps = (timestamp, header.timestamp);
-            rules::packet_timestamp(timestamps, evidence, &payload.mark(), sink);
+            let mark = payload.mark();
+            rules::packet_timestamp(timestamp, header.timestamp, evidence, &mark, sink);
             Header { timestamp, ..header }
         }
         None => header,

@@ -95,7 +95,8 @@ impl Finding {
     /// A finding about the current message.
     pub fn of(
         rule: &'static Rule,
-        (verdict, severity): (Verdict, Severity),
+        verdict: Verdict,
+        severity: Severity,
         span: Span,
         detail: String,
     ) -> Finding {

@@ -231,8 +231,8 @@ impl RuleResults {
         mark: Option<&Mark>,
         detail: String,
     ) {
-        let result = (verdict, self.severity(rule, verdict));
-        let finding = Finding::of(rule, result, span, detail);
+        let severity = self.severity(rule, verdict);
+        let finding = Finding::of(rule, verdict, severity, span, detail);
         self.findings.push(Finding { mark: mark.copied(), ..finding });
     }
 

@@ -312,8 +312,8 @@ impl Elsewhere {
             let (some, rest) = responses.split_at_mut(few);
             let (waiting, after) = requests.split_at_mut(many);
             if ahead.is_eq() {
-                let within = (timeout, &may_be_older);
-                matched(some, waiting, within, &used, &mut review, &mut self.moved);
+                let moved = &mut self.moved;
+                matched(some, waiting, timeout, &may_be_older, &used, &mut review, moved);
             }
             (responses, requests) = (rest, after);
         }
@@ -475,7 +475,8 @@ impl UnmatchedReview {
 fn matched(
     responses: &mut [UnmatchedEntry],
     requests: &mut [UnmatchedEntry],
-    (timeout, may_be_older): (i64, &impl Fn(&UnmatchedEntry) -> bool),
+    timeout: i64,
+    may_be_older: &impl Fn(&UnmatchedEntry) -> bool,
     used: &Map<(SocketAddr, u32), FlowEnd>,
     review: &mut UnmatchedReview,
     moved: &mut MovedChallenges,

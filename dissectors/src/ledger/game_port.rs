@@ -97,7 +97,8 @@ fn counts<'k>(kinds: impl Iterator<Item = (&'k str, u64)>) -> [u64; 2] {
 /// which it was measured; `sources`: how many send them; `repeats`: which of them are the same again.
 pub fn may_be_players<'k>(
     kinds: impl Iterator<Item = (&'k str, u64)>,
-    (rate, window): (f64, i64),
+    rate: f64,
+    window: i64,
     sources: u64,
     repeats: &Repeats,
 ) -> bool {
@@ -287,18 +288,18 @@ mod tests {
     fn what_few_send_steadily_may_be_of_players() {
         let may_be = |packets, rate, sources| {
             let kinds = [(OTHER_CONTENT, packets)].into_iter();
-            may_be_players(kinds, (rate, WHILE), sources, &Repeats::default())
+            may_be_players(kinds, rate, WHILE, sources, &Repeats::default())
         };
         assert!(may_be(6_000, 1_800.0, 60));
         assert!(!may_be(6_000, 1_800.0, 6_000), "one packet each");
         assert!(!may_be(600_000, 1_800.0, 600), "too many");
         assert!(!may_be(60_000, 18_000.0, 60), "too fast");
         let asking = [(OTHER_CONTENT, 100), ("qconnect packet", 100)].into_iter();
-        assert!(!may_be_players(asking, (100.0, WHILE), 4, &Repeats::default()));
+        assert!(!may_be_players(asking, 100.0, WHILE, 4, &Repeats::default()));
         // In half a second.
         let short = |packets| {
             let kinds = [(OTHER_CONTENT, packets)].into_iter();
-            may_be_players(kinds, (2_000.0, WHILE / 10), 64, &Repeats::default())
+            may_be_players(kinds, 2_000.0, WHILE / 10, 64, &Repeats::default())
         };
         assert!(short(1_000) && !short(128));
     }

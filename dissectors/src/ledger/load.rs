@@ -353,7 +353,7 @@ impl DetailedLoad {
         if self.repeated.is_none_or(|(most, ..)| times > most) {
             self.repeated = Some((times, host, what));
         }
-        self.repeaters.is_answered(source, (times, what), time, settings.pace(), room);
+        self.repeaters.is_answered(source, times, what, time, settings.pace(), room);
     }
 
     /// Whether a client that returned its challenge, and is answered now, asks no faster than clients do, as far as known.

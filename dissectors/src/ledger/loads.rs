@@ -270,7 +270,7 @@ impl Loads {
         for (Socket(server), mut load) in all {
             let is_asked = asked.get(&Socket(server)).is_some_and(|asked| *asked >= CHECKED_FROM);
             let play = |host| players_of(&players, host, server.ip());
-            self.check(server, (&mut load, &play), is_asked, breaches, kept);
+            self.check(server, &mut load, &play, is_asked, breaches, kept);
         }
         left_out
     }
@@ -288,7 +288,8 @@ impl Loads {
     fn check(
         &self,
         server: SocketAddr,
-        (load, players): (&mut DetailedLoad, &dyn Fn(IpAddr) -> u32),
+        load: &mut DetailedLoad,
+        players: &dyn Fn(IpAddr) -> u32,
         is_asked: bool,
         breaches: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,

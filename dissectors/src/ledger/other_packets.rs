@@ -154,11 +154,11 @@ impl PortLoad {
 
     /// Whether players may send it this much, because it sends nothing of the game; the rate is per second, measured in this
     /// window.
-    pub(super) fn may_be_players(&self, rate: (f64, i64)) -> bool {
+    pub(super) fn may_be_players(&self, rate: f64, window: i64) -> bool {
         let kinds = self.kinds.iter().map(|(name, times)| (name.0, *times));
         let is_silent = self.sent == 0 && !self.has_players;
         let sources = self.sources.estimate(self.sources.len());
-        is_silent && may_be_players(kinds, rate, sources, &self.repeats)
+        is_silent && may_be_players(kinds, rate, window, sources, &self.repeats)
     }
 
     /// Whether it gets more than a port without answers for it does.

@@ -80,7 +80,7 @@ impl Loads {
 
     /// A port that is flooded by itself.
     fn flood(&self, server: SocketAddr, load: &mut PortLoad) -> Option<PacketFlood> {
-        self.flood_of(server, load, server.to_string(), (FLOODED, Some("it sends")))
+        self.flood_of(server, load, server.to_string(), FLOODED, Some("it sends"))
     }
 
     /// Requests to several servers of a host are of one flood with other packets, unless they flood one of them. Returns
@@ -120,13 +120,9 @@ impl Loads {
         if count < TOGETHER {
             return None;
         }
-        self.flood_of(
-            server,
-            &mut all,
-            format!("{count} ports of {host}"),
-            // What answers requests is not counted here.
-            ("are flooded", (!has_requests).then_some("they send")),
-        )
+        // What answers requests is not counted here.
+        let sends = (!has_requests).then_some("they send");
+        self.flood_of(server, &mut all, format!("{count} ports of {host}"), "are flooded", sends)
     }
 
     fn flood_of(
@@ -134,7 +130,8 @@ impl Loads {
         server: SocketAddr,
         load: &mut PortLoad,
         target: String,
-        (suffers, sends): (&'static str, Option<&str>),
+        suffers: &'static str,
+        sends: Option<&str>,
     ) -> Option<PacketFlood> {
         let [rate, seconds] = self.rate_of_flood(&mut load.rate).filter(|_| load.is_one_way())?;
         let kinds =
@@ -149,7 +146,7 @@ impl Loads {
         let detail = format!(
             "up to {rate} packets a second over {seconds} s to {target}, from {sources}: {kinds}{sent}"
         );
-        let may_be_players = load.may_be_players((rate, self.floods_at().window));
+        let may_be_players = load.may_be_players(rate, self.floods_at().window);
         let attack = AttackOn { sources, target, suffers: Some(suffers) };
         Some(PacketFlood { server, first: load.first?, attack, detail, may_be_players })
     }

@@ -53,7 +53,7 @@ impl Registrations {
         let (master, key) = (seen.to.ip(), u64::from_ne_bytes(listed(server)));
         let known = self.plays.get(&(master, key)).copied();
         if let RegistrationStep::Heartbeat(game) = registration.step {
-            return self.heartbeat((master, game), (key, server), known, seen.mark.time, most);
+            return self.heartbeat((master, game), key, server, known, seen.mark.time, most);
         }
         let Some(game) = known else { return true };
         let Some(game) = self.games.get_mut(&(master, game)) else { return true };
@@ -74,7 +74,8 @@ impl Registrations {
     fn heartbeat(
         &mut self,
         at: MasterAndGame,
-        (key, server): (u64, SocketAddr),
+        key: u64,
+        server: SocketAddr,
         known: Option<GameName>,
         time: Time,
         most: usize,

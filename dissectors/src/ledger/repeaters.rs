@@ -68,7 +68,8 @@ impl Repeaters {
     pub(super) fn is_answered(
         &mut self,
         socket: SocketAddr,
-        (times, what): (u32, Name),
+        times: u32,
+        what: Name,
         now: Time,
         pace: ClientPace,
         room: &mut usize,
@@ -207,7 +208,7 @@ mod tests {
             most = most.max(times);
             let socket = SocketAddr::new(host, port(nth) as u16);
             let at = Time(i64::from(nth * apart) * 1_000_000);
-            repeaters.is_answered(socket, (times, Name("info")), at, PACE, &mut room);
+            repeaters.is_answered(socket, times, Name("info"), at, PACE, &mut room);
         }
         assert!(most >= PACE.repeats, "it is said at all");
         let most = (most, host, Name("info"));

@@ -24,7 +24,8 @@ pub fn may_be_answers(most: u64, port: u16, servers: u64, repeats: u32) -> bool 
 /// that, to a host that also asks later, and the server sends it no more than one of each kind. `clients`: the hosts that ask.
 pub(super) fn asked_before(
     unasked: &[SeenMessage],
-    (begin, timeout): (Time, i64),
+    begin: Time,
+    timeout: i64,
     clients: &Set<u32>,
 ) -> impl Fn(&SeenMessage) -> bool + use<> {
     let is_soon = move |seen: &SeenMessage| seen.mark.time.since(begin) < timeout;
@@ -41,8 +42,10 @@ pub(super) fn asked_before(
 /// What comes from a server to a client that waits for it is its answer, in another protocol perhaps.
 pub(super) fn orphans(
     UnmatchedReview { unasked, waiting, .. }: &UnmatchedReview,
-    (begin, timeout): (Time, i64),
-    (loads, clients): (&Loads, &Set<u32>),
+    begin: Time,
+    timeout: i64,
+    loads: &Loads,
+    clients: &Set<u32>,
 ) -> u64 {
     let is_lost = |seen: &&SeenMessage| {
         seen.mark.time.since(begin) >= timeout

@@ -280,7 +280,7 @@ fn reply<S: Sink>(
     if is_unasked {
         let is_for = |waits| waits == WaitsFor::List;
         let asked = cx.shared.waiting.elsewhere(payload, is_for, cx.settings);
-        rules::unasked(header, cx.flow.evidence(), (payload, asked), sink);
+        rules::unasked(header, cx.flow.evidence(), payload, asked, sink);
         return;
     }
     cx.shared.waiting.remove(payload);

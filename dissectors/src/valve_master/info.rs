@@ -186,7 +186,7 @@ impl KeyOrder {
 fn values<S: Sink>(seen: &SeenKeys<'_>, sink: &mut S) {
     let mut check = |rule, key: usize, allowed: &'static str, right: fn(&[u8]) -> bool| {
         if let (Some((value, at)), Some(key)) = (seen.value(key), KEYS.get(key)) {
-            rules::info_value(rule, (key.name, value), allowed, right(value), at, sink);
+            rules::info_value(rule, key.name, value, allowed, right(value), at, sink);
         }
     };
     check(&rules::VM036, OS, "l or w", |value| matches!(value, b"l" | b"w"));

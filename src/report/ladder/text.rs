@@ -108,7 +108,8 @@ impl Ladder {
     /// Draws it in this many columns. Beyond them, texts are cut on a terminal only.
     pub fn text(
         &self,
-        (width, is_terminal): (usize, bool),
+        width: usize,
+        is_terminal: bool,
         stamp: &mut TimeFormatter,
         paint: Paint,
         out: &mut Vec<u8>,

@@ -122,7 +122,7 @@ impl Shard {
         flags: TcpFlags,
     ) {
         if context.options.needs.pairs {
-            self.pairs.see(key, bytes, flags, (context.frame, context.now));
+            self.pairs.see(key, bytes, flags, context.frame, context.now);
         }
     }
 

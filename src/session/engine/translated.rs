@@ -69,7 +69,7 @@ impl Session {
         recorder: &mut Recorder<F>,
     ) -> bool {
         let Outcome::Udp(datagram) = outcome else { return false };
-        let now = Recording::of(datagram, (self.context.frame, self.context.now));
+        let now = Recording::of(datagram, self.context.frame, self.context.now);
         self.context.hash = now.hash;
         if let Recorded::Here = recorded {
             return self.is_known(&now, outcome, recorder);

@@ -119,13 +119,7 @@ impl OtherPairs {
     }
 
     /// A packet. `bytes`: its payload; `flags`: none over UDP.
-    pub fn see(
-        &mut self,
-        key: &FlowKey,
-        bytes: &[u8],
-        flags: TcpFlags,
-        (frame, time): (u64, Time),
-    ) {
+    pub fn see(&mut self, key: &FlowKey, bytes: &[u8], flags: TcpFlags, frame: u64, time: Time) {
         if key.transport == Transport::Tcp && !OtherPairs::is_telling(key) {
             return;
         }
@@ -235,9 +229,9 @@ mod tests {
             transport: Transport::Udp,
         };
         let mut pairs = OtherPairs::default();
-        pairs.see(&key(1, 27_015), b"x", NONE, (1, Time(10)));
-        pairs.see(&back, b"VS01", NONE, (2, Time(20)));
-        pairs.see(&key(1, 27_015), b"x", NONE, (3, Time(30)));
+        pairs.see(&key(1, 27_015), b"x", NONE, 1, Time(10));
+        pairs.see(&back, b"VS01", NONE, 2, Time(20));
+        pairs.see(&key(1, 27_015), b"x", NONE, 3, Time(30));
         pairs.refuse(&key(1, 27_015), 4);
         let ends = pairs.ends();
         let (_, other, traffic) =
@@ -245,7 +239,7 @@ mod tests {
         assert_eq!((other.port(), traffic.packets), (1, [1, 2]));
         assert_eq!((traffic.refused, traffic.is_steam), (Some(4), true));
         assert_eq!(traffic.span, [Time(10), Time(30)]);
-        (2..u16::MAX).for_each(|port| pairs.see(&key(port, 1), b"", NONE, (9, Time(9))));
+        (2..u16::MAX).for_each(|port| pairs.see(&key(port, 1), b"", NONE, 9, Time(9)));
         assert_eq!(pairs.pairs.len(), OtherPairs::MOST);
     }
 }

@@ -301,13 +301,13 @@ impl Requests {
             let is_heard = silence.heard || is_heard(server.ip());
             let is_proven = silence.is_proven(is_heard, complete, lossy);
             any_is_proven |= is_proven;
-            review.unanswered.push(silence.broken(&NET014, is_proven, (1, least)));
+            review.unanswered.push(silence.broken(&NET014, is_proven, 1, least));
             all = Some(all.map_or_else(|| *silence.clone(), |all| all.and(&silence)));
         }
         if let Some(all) = all.filter(|_| review.answering.is_empty()) {
             // One proven missing response shows that responses would be in the recording.
             let is_proven = any_is_proven && (complete || all.is_settled());
-            let nothing = all.broken(&NET012, is_proven, (count, least));
+            let nothing = all.broken(&NET012, is_proven, count, least);
             review.unanswered.insert(0, nothing);
         }
         review
@@ -374,7 +374,8 @@ impl UnansweredRequests {
         &self,
         rule: &'static Rule,
         is_proven: bool,
-        (servers, least): (usize, &str),
+        servers: usize,
+        least: &str,
     ) -> Unanswered {
         let of = |count: u64, what: &str| {
             let (plural, verb) = if count == 1 { ("", "was") } else { ("s", "were") };

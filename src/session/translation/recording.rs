@@ -65,7 +65,7 @@ pub(super) enum Sameness {
 
 impl Recording {
     /// A datagram in this packet.
-    pub(crate) fn of(datagram: &Datagram<'_>, (frame, time): (u64, Time)) -> Recording {
+    pub(crate) fn of(datagram: &Datagram<'_>, frame: u64, time: Time) -> Recording {
         let &Datagram { ip: Ip { source, destination, hop_limit, .. }, .. } = datagram;
         let ports = [datagram.source_port, datagram.destination_port];
         let key = FlowKey { source, destination, ports, transport: Transport::Udp };

@@ -166,7 +166,8 @@ pub(super) fn draw_messages(
     frame: &mut Frame<'_>,
     view: &mut View,
     model: &Model,
-    (theme, is_beside): (Theme, bool),
+    theme: Theme,
+    is_beside: bool,
     area: Rect,
 ) {
     view.list().set_height(area.height.into());

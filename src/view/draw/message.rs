@@ -31,7 +31,8 @@ const fn width(columns: u16) -> u16 {
 pub(super) fn draw(
     frame: &mut Frame<'_>,
     areas: &mut Areas,
-    (about, screen): (&str, &mut MessageScreen),
+    about: &str,
+    screen: &mut MessageScreen,
     theme: Theme,
     area: Rect,
 ) {

@@ -178,7 +178,8 @@ const JOINING: u32 = 3;
 
 /// What info and the list of players say about one server.
 pub(in crate::a2s) fn counts_agree<S: Sink>(
-    (players, bots): (u8, u8),
+    players: u8,
+    bots: u8,
     listed: u32,
     at: Span,
     sink: &mut S,

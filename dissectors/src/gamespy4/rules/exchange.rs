@@ -145,7 +145,8 @@ pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, s
 
 /// A packet of a response repeats another timestamp than that of its request.
 pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
-    (asked, got): (u32, u32),
+    asked: u32,
+    got: u32,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,

@@ -138,7 +138,8 @@ static UNASKED: ResponseRules =
 pub(in crate::valve_master) fn unasked<S: Sink>(
     at: Span,
     evidence: Evidence,
-    (payload, asked): (&Payload<'_>, Option<SocketAddr>),
+    payload: &Payload<'_>,
+    asked: Option<SocketAddr>,
     sink: &mut S,
 ) {
     if let Some(asked) = asked {

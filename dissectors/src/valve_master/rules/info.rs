@@ -125,7 +125,8 @@ rule! {
 /// Checks the value of a key, for VM036 or VM037.
 pub(in crate::valve_master) fn info_value<S: Sink>(
     rule: &'static Rule,
-    (key, value): (&'static str, &[u8]),
+    key: &'static str,
+    value: &[u8],
     allowed: &'static str,
     ok: bool,
     at: Span,

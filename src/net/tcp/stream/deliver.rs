@@ -136,7 +136,7 @@ impl Direction {
         held.settle(cx.budget);
         if !kept {
             let limit = cx.budget.tighter(held.charged);
-            self.drop_at_limit(rest, rest.bytes.len(), (limit, rest.at(rest.start)), cx);
+            self.drop_at_limit(rest, rest.bytes.len(), limit, rest.at(rest.start), cx);
         }
     }
 
@@ -157,7 +157,7 @@ impl Direction {
         let leftover = buffer.chunk(first).from(start);
         held.settle(cx.budget);
         if !leftover.bytes.is_empty() {
-            self.drop_at_limit(leftover, shown, (limit, chunk.at(chunk.start)), cx);
+            self.drop_at_limit(leftover, shown, limit, chunk.at(chunk.start), cx);
         }
         drop(buffer);
         if !self.ignored && !self.keep(chunk, cx.budget) {
@@ -331,7 +331,8 @@ impl Direction {
         &mut self,
         leftover: Chunk<'_>,
         seen: usize,
-        (limit, at): (StreamLimit, FrameRef),
+        limit: StreamLimit,
+        at: FrameRef,
         cx: &mut ReaderContext<'_, R>,
     ) {
         let len = leftover.bytes.len();

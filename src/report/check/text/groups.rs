@@ -106,7 +106,6 @@ impl<'o> FindingGroup<'o> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "what is shown_count, where, and how")]
     fn finding(
         &self,
         found: &ReportedFinding,
