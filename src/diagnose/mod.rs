@@ -42,7 +42,7 @@ use client::Client;
 use client::faults::ClientFaults;
 use exchanges::ExchangeLog;
 use exchanges::latest_queries::LatestQueries;
-use exchanges::pattern::CommonSilences;
+use exchanges::pattern::{CommonSilences, Unanswered};
 use facts::Failure;
 use facts::item_set::ItemSet;
 use hosts::game_ports::GameMessages;
@@ -75,6 +75,9 @@ const BYTES_OF_PARTY: usize = 1 << 12;
 
 /// Bytes of memory per listed server, or per remembered packet.
 const BYTES_OF_FACT: usize = 1 << 7;
+
+/// As many facts take as much memory as an exchange.
+const FACTS_OF_EXCHANGE: usize = 4;
 
 /// Servers of the host that the user asks about, for which there is room when there is none for others.
 const PORTS_OF_WANTED: usize = 64;
@@ -129,6 +132,8 @@ pub struct Diagnosis {
     repeated: RepeatedAnswers,
     /// The exchanges that have not ended.
     log: ExchangeLog,
+    /// Those that have ended without an answer.
+    unanswered: Unanswered,
     silences: CommonSilences,
     /// Hosts that ask servers, in boxes as servers are.
     clients: Map<IpAddr, Box<Client>>,
@@ -242,6 +247,7 @@ impl Diagnosis {
             responded: Responded::default(),
             repeated: RepeatedAnswers::default(),
             log: ExchangeLog::default(),
+            unanswered: Unanswered::default(),
             silences: CommonSilences::default(),
             clients: Map::default(),
             masters: Map::default(),

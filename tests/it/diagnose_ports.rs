@@ -81,6 +81,10 @@ fn a_port_that_is_mostly_asked_shortly_before_another_is_probed() {
     for begin in [String::new(), alone(20.0), answered(20.0)] {
         assert_eq!(of(&(begin + &polls(8, 2.0))), one);
     }
+    // Others may ask the one that answers.
+    let others: String =
+        (1..=8).map(|nth| answered(60.0 * f64::from(nth) + 30.0).replace(" c ", " d ")).collect();
+    assert_eq!(of(&(answered(20.0) + &others + &polls(8, 2.0))), one);
     assert_eq!(of(&polls(8, 20.0)), two, "20 seconds apart these are two servers");
     let monitor: String = (1..40).map(|nth| alone(20.0 * f64::from(nth))).collect();
     let script = monitor + &answered(790.0) + "end 900";

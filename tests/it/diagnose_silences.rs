@@ -162,7 +162,8 @@ fn what_explains_more_is_named() {
         let info = info(&format!("{at}.01"), "c", false);
         let again = players("c:50009", format!("{at}.02"), false);
         let again = if nth % 2 == 0 { again } else { String::new() };
-        let given = if nth == 0 { challenged("c") } else { String::new() };
+        let both = || challenged("c") + &challenged("c:50009");
+        let given = if nth == 0 { both() } else { String::new() };
         players("c", format!("{at}.00"), true) + &info + &again + &given
     });
     assert_eq!(answered(&report).0, "no rate_limited", "{report:#}");

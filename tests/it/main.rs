@@ -39,6 +39,7 @@ mod diagnose_masters;
 mod diagnose_mended;
 mod diagnose_named;
 mod diagnose_nat;
+mod diagnose_owed;
 mod diagnose_parties;
 mod diagnose_patterns;
 mod diagnose_ports;

@@ -95,6 +95,7 @@ impl Client {
             let cause = &causes::clients::CHALLENGE_OTHER_PORT;
             let why = Failure::with(cause, frame, &values);
             self.moved = Some(why.clone());
+            self.unproven.seen([from, to], key, why.clone(), false);
             self.doubt(to, Item::ReturnsChallenge, why);
             return None;
         }

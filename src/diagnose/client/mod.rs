@@ -236,10 +236,16 @@ impl Client {
         self.unproven.doubt_only(is_heard);
     }
 
+    /// Whether its requests to a server may be wrong.
+    pub(super) fn may_ask_wrongly(&self, server: SocketAddr) -> bool {
+        self.faults.toward(server) > 0 || self.doubts.iter().any(|doubt| doubt.server == server)
+    }
+
     /// An exchange has ended. Returns whether the client returned its challenge, for all that was recorded.
-    pub(super) fn exchange(&mut self, exchange: &Exchange) -> bool {
+    pub(super) fn exchange(&mut self, exchange: &mut Exchange) -> bool {
         let (server, frame) = (exchange.request.server, exchange.request.frame);
         let wrong = self.unproven.ended(exchange);
+        exchange.seems_wrong = wrong > 0;
         if wrong > 0 {
             self.faults.add(server, wrong);
         }
@@ -339,19 +345,25 @@ impl Client {
 
     /// Requests were wrong by what came before them, if that was recorded.
     fn settle_unproven(&mut self, answers_any: impl Fn(&SocketAddr) -> bool, is_lossy: bool) {
-        let well_formed = self.items.fact(Item::WellFormed);
         // What is wrong for certain says more.
-        let is_known = well_formed.run > 0;
-        for SettledFault { why, is_mended, is_guess } in self.unproven.take(answers_any) {
+        let is_known = self.items.fact(Item::WellFormed).run > 0;
+        let is_of_port = |why: &Failure| why.cause == &causes::clients::CHALLENGE_OTHER_PORT;
+        let settled = Vec::from_iter(self.unproven.take(answers_any));
+        let of_port = settled.iter().filter(|it| !it.is_mended && is_of_port(&it.why)).count();
+        for SettledFault { why, is_mended, is_guess } in settled {
             self.is_mended |= is_mended;
-            if is_mended || is_guess && is_known {
+            // One or two may be lost on the way.
+            let is_accident = is_of_port(&why) && (of_port as u64) < NO_ACCIDENT;
+            if is_mended || is_guess && is_known || is_accident {
                 continue;
             }
+            let item = if is_of_port(&why) { Item::ReturnsChallenge } else { Item::WellFormed };
+            let fact = self.items.fact(item);
             if !is_lossy {
-                well_formed.fails_at_the_end(why);
-            } else if well_formed.run == 0 {
+                fact.fails_at_the_end(why);
+            } else if fact.run == 0 {
                 let why = Failure { cause: &causes::CAPTURE_DROPS, ..why };
-                well_formed.doubt(vec![why.frame], why);
+                fact.doubt(vec![why.frame], why);
             }
         }
     }

@@ -102,6 +102,8 @@ pub(in crate::diagnose) struct Exchange {
     pub(in crate::diagnose) is_answered: bool,
     /// Something else came in its place, as far as is known.
     pub(in crate::diagnose) is_odd: bool,
+    /// By what came before it, a request of it seems to be wrong.
+    pub(in crate::diagnose) seems_wrong: bool,
     /// An ICMP error came in its place.
     pub(in crate::diagnose) refusal: Option<Box<Failure>>,
 }
@@ -192,6 +194,7 @@ impl Exchange {
             is_challenged_twice: false,
             is_answered: false,
             is_odd: false,
+            seems_wrong: false,
             refusal: None,
         }
     }

@@ -299,8 +299,7 @@ impl Diagnosis {
         self.servers.get(&owner).is_some_and(|server| server.game_port == Some(address.port()))
     }
 
-    /// Whether one client asked both ports, one shortly after the other: the first time, or most times that it asked
-    /// either.
+    /// Whether clients asked both ports, one shortly after the other: the first time, or most times that they asked either.
     fn is_probed_with(&self, owner: SocketAddr, address: SocketAddr) -> bool {
         let [Some(one), Some(other)] = [owner, address].map(|it| self.servers.get(&it)) else {
             return false;
@@ -309,8 +308,9 @@ impl Diagnosis {
             .first_asked
             .zip(other.first_asked)
             .is_some_and(|(one, other)| one.since(other).max(other.since(one)) <= PROBE);
-        let is_mostly_near =
-            |port, server: &Server| self.near_others.is_probed(port, server.fact(Item::Asked).good);
+        let is_mostly_near = |port, server: &Server| {
+            self.near_others.is_probed(port, server.requests_of(&other.clients))
+        };
         let is_near = is_first || is_mostly_near(owner, one) && is_mostly_near(address, other);
         is_near && one.has_clients_of(other)
     }

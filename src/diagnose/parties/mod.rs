@@ -11,7 +11,9 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Item, Map, Purpose, Role, Set, Time, Transport, causes};
 
-use super::{CapturePosition, Diagnosis, ServerPacketKind, is_clients_fault, is_error};
+use super::{
+    CapturePosition, Diagnosis, FACTS_OF_EXCHANGE, ServerPacketKind, is_clients_fault, is_error,
+};
 use crate::diagnose::client::{self, Client};
 use crate::diagnose::exchanges::latest_queries::LatestQuery;
 use crate::diagnose::exchanges::{Exchange, Request, asks_for_data, exchange_key};
@@ -200,14 +202,18 @@ impl Diagnosis {
 
     /// Counts the exchanges that have ended.
     fn exchanges_ended(&mut self) {
-        for exchange in self.log.take() {
+        for mut exchange in self.log.take() {
             if exchange.is_answered || !exchange.is_owed_nothing() {
                 self.silences.add(exchange.request.time, exchange.is_answered);
             }
             let client = self.clients.get_mut(&exchange.request.client.ip());
-            let may_return = client.is_some_and(|client| client.exchange(&exchange));
-            if let Some(server) = self.servers.get_mut(&exchange.request.server) {
-                server.exchange(&exchange, may_return);
+            let may_return = client.is_some_and(|client| client.exchange(&mut exchange));
+            if let Some(server) = self.servers.get_mut(&exchange.request.server)
+                && server.exchange(&exchange, may_return)
+            {
+                let most = self.remembered / FACTS_OF_EXCHANGE;
+                let ended = self.unanswered.keep(exchange, most);
+                ended.into_iter().for_each(|exchange| server.pattern.add(&exchange));
             }
         }
     }
@@ -216,6 +222,14 @@ impl Diagnosis {
     pub(super) fn end_exchanges(&mut self, end: Time) {
         self.log.finish(end, self.ledger_settings.answer_timeout, self.complete);
         self.exchanges_ended();
+        for (address, exchanges) in self.unanswered.take() {
+            let clients = &self.clients;
+            let asks_wrongly =
+                |host: IpAddr| clients.get(&host).is_some_and(|it| it.may_ask_wrongly(address));
+            if let Some(server) = self.servers.get_mut(&address) {
+                server.disputed = server.pattern.with_disputed(exchanges, asks_wrongly);
+            }
+        }
     }
 
     /// Judges whether the recorder lost packets, though nothing says so.
@@ -326,7 +340,8 @@ impl Diagnosis {
 
 impl Server {
     /// An exchange with it has ended. `may_return`: the client may have returned the challenge in a request that was cut.
-    fn exchange(&mut self, exchange: &Exchange, may_return: bool) {
+    /// Returns whether it counts.
+    fn exchange(&mut self, exchange: &Exchange, may_return: bool) -> bool {
         self.astray += u64::from(exchange.goes_astray());
         self.owed_nothing += u64::from(exchange.is_owed_nothing() && !exchange.goes_astray());
         let frame = exchange.request.frame;
@@ -348,7 +363,7 @@ impl Server {
                     fact.open_by(Failure::with(&causes::clients::CHALLENGE_ASTRAY, frame, &[]));
                 }
             }
-            return;
+            return false;
         }
         if exchange.is_left_by_client() {
             self.left += 1;
@@ -358,16 +373,18 @@ impl Server {
             } else if self.left_by.len() < Server::LEFT_BY {
                 self.left_by.insert(exchange.request.client.ip());
             }
-            return;
+            return false;
         }
         self.returned += u64::from(exchange.is_challenged());
         // Who answers queries may not know requests for a challenge; a rule says where it must.
         let is_optional = !exchange.request.is_query && self.pattern.all.answered > 0
             || exchange.request.is_optional;
         if exchange.is_answered || !is_optional && !exchange.is_owed_nothing() {
-            self.pattern.add(exchange);
-        } else if is_optional && let Some(kind) = self.kind(exchange.request.kind) {
+            return true;
+        }
+        if is_optional && let Some(kind) = self.kind(exchange.request.kind) {
             kind.optional += 1;
         }
+        false
     }
 }

@@ -175,12 +175,14 @@ impl Diagnosis {
 }
 
 /// Whether many responses of a server came from another address or port: all of them, those to some kinds of
-/// requests, or one of ten. `may_be_others`: its clients ask others, too.
+/// requests or to one client, or one of ten. `may_be_others`: its clients ask others, too.
 fn elsewhere(address: SocketAddr, server: &mut Server, may_be_others: bool) {
     let Some((from, cause, frame)) = server.elsewhere.first().copied() else { return };
     let count = server.responses_elsewhere;
     let all = count + server.fact(Item::FromAsked).good;
-    let is_much = 2 * count >= all || count >= NO_ACCIDENT && 10 * count >= all;
+    let is_answered = |client| server.pattern.of_client(client).answered > 0;
+    let is_of_one = server.only_failing(Item::FromAsked).is_some_and(|client| !is_answered(client));
+    let is_much = 2 * count >= all || count >= NO_ACCIDENT && (is_of_one || 10 * count >= all);
     let is_mended =
         server.is_mended(Item::FromAsked, count) || server.pattern.was_explained_by(count);
     if !is_much || is_mended {

@@ -17,7 +17,7 @@ use dissectors::Id;
 use dissectors::kit::{AddressRole, Cause, Item, Map, Set, Time, causes};
 
 use crate::diagnose::exchanges::kind_words::requests;
-use crate::diagnose::exchanges::pattern::{Pattern, PatternFailure};
+use crate::diagnose::exchanges::pattern::{Disputed, Pattern, PatternFailure};
 use crate::diagnose::facts::find_or_add::find_or_add;
 use crate::diagnose::facts::{Fact, Failure};
 use crate::diagnose::recording::{CapturePosition, CommonHosts, HopLimits, position};
@@ -91,6 +91,8 @@ pub(super) struct Server {
     pub(super) astray: u64,
     /// Those that it owed an answer, and what the unanswered ones have in common.
     pub(super) pattern: Pattern,
+    /// What of it may be owed no answer.
+    pub(super) disputed: Option<Box<Disputed>>,
     pub(super) unanswered: Option<PatternFailure>,
     /// Its responses that do not reach their clients.
     pub(super) refused: RefusedResponses,
@@ -453,6 +455,13 @@ impl Server {
     /// Whether all clients of another server are its own, too.
     pub(super) fn has_clients_of(&self, other: &Server) -> bool {
         other.clients.iter().all(|client| self.clients.contains(client))
+    }
+
+    /// How many requests it got from these clients, about.
+    pub(super) fn requests_of(&self, clients: &Set<IpAddr>) -> u64 {
+        let (requests, all) = (self.fact(Item::Asked).good, self.pattern.all.asked);
+        let of = clients.iter().map(|client| self.pattern.of_client(*client).asked).sum::<u64>();
+        if of == 0 { requests } else { requests.saturating_mul(of) / all.max(1) }
     }
 
     /// Whether the end of its responses is a text in them.

@@ -9,6 +9,7 @@ use super::repeated_answers::Surplus;
 use super::{ChallengeLoops, ODD_NAMED, Odd, OddResponse, Server};
 use crate::diagnose::Diagnosis;
 use crate::diagnose::exchanges::pattern::PatternFailure;
+use crate::diagnose::exchanges::{Exchange, Request};
 use crate::diagnose::facts::{Failure, NO_ACCIDENT, NOT_WHOLE, is_too_much};
 use crate::session::Totals;
 use crate::summary::described;
@@ -176,6 +177,7 @@ impl Diagnosis {
             server.is_asked_otherwise_by(&Vec::from_iter(in_vain.iter().map(|(host, _)| *host)));
         }
         let is_left = self.excuse_challenges(server);
+        self.settle(address, server);
         let pattern = &server.pattern;
         let mut unanswered: Vec<_> = pattern
             .clients_missing()
@@ -211,6 +213,34 @@ impl Diagnosis {
             }
         }
         server.pattern = Default::default();
+    }
+
+    /// What clients that ask wrongly miss does not count where others miss something, too.
+    fn settle(&self, address: SocketAddr, server: &mut Server) {
+        let Some(disputed) = server.disputed.take() else { return };
+        let pattern = &server.pattern;
+        let is_owed_nothing = |exchange: &Exchange| {
+            let Request { client, protocol, .. } = exchange.request;
+            let Some(faults) = self.faulty.get(&client.ip()) else { return false };
+            let is_vain = faults.in_vain(address) > 0 && !pattern.responds_in().contains(&protocol);
+            let wrong = faults.toward(address);
+            exchange.seems_wrong
+                || is_vain
+                || wrong > 0 && wrong.saturating_mul(2) >= pattern.of_client(client.ip()).missing()
+        };
+        let (owed, excused) = disputed.settle(is_owed_nothing);
+        if excused == 0 || owed.all.missing() == 0 {
+            return;
+        }
+        server.owed_nothing += excused;
+        let has_dates = pattern.has_dates();
+        server.pattern = owed;
+        server.pattern.shows_dates(has_dates);
+        if server.pattern.is_accident() && !server.pattern.answers_none_since() {
+            let answered = server.fact_mut(Item::Answered);
+            answered.fails_by(Vec::new());
+            answered.good(0);
+        }
     }
 
     /// Where no client returns a server's challenge, it is unknown whether it accepts one. Returns whether that is so.

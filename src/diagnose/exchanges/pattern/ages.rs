@@ -11,7 +11,7 @@ use crate::session::ExchangeCounts;
 const CLASSES: usize = 64;
 
 /// Exchanges of a kind by the age of the challenge in the client's request; without one they are in the first class.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ages(Vec<OfAge>);
 
 /// The exchanges of a class.

@@ -52,7 +52,7 @@ impl Divided {
         let is_most = 2 * suspects.missing() > missing;
         let is_certain = is_most && is_nearly_all(suspects.missing(), suspects.asked);
         (is_nearly_all(suspects.missing(), missing) || is_certain)
-            && 20 * others.missing() <= others.asked
+            && 10 * others.missing() <= others.asked
     }
 
     /// Nearly all of those that have the property are unanswered, of others nearly none, and of neither there are few.

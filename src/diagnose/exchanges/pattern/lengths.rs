@@ -14,7 +14,7 @@ const LENGTHS: usize = 32;
 type OfLength = (usize, ExchangeCounts);
 
 /// Exchanges by the length of a request.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct ByLength(Vec<OfLength>);
 
 impl ByLength {
@@ -34,7 +34,7 @@ impl ByLength {
 
 /// By the length of the first request, and of the latest one: only who is challenged goes on with a longer one, so that
 /// latest requests that are short show nothing.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Lengths {
     first: ByLength,
     latest: ByLength,

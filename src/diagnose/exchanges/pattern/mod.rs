@@ -4,6 +4,7 @@ mod ages;
 mod apart;
 mod beside;
 mod common_silence;
+mod disputed;
 mod divided;
 mod history;
 mod lengths;
@@ -26,6 +27,7 @@ use dissectors::kit::{Map, Time, causes};
 
 use self::ages::Ages;
 pub(in crate::diagnose) use self::common_silence::CommonSilences;
+pub(in crate::diagnose) use self::disputed::{Disputed, Unanswered};
 use self::divided::{Candidate, Divided};
 use self::history::History;
 use self::lengths::Lengths;
@@ -79,14 +81,14 @@ fn is_nearly_all(count: u64, missing: u64) -> bool {
 }
 
 /// ICMP errors in place of answers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Refusals {
     count: u64,
     first: Failure,
 }
 
 /// The exchanges of one kind of request.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Kind {
     protocol: Id,
     name: &'static str,
@@ -109,7 +111,7 @@ struct OfClient {
 }
 
 /// The exchanges with one server.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::diagnose) struct Pattern {
     kinds: Vec<Kind>,
     clients: Map<IpAddr, OfClient>,

@@ -26,7 +26,7 @@ const RANKS: usize = 64;
 const RANKS_OF_BURST: usize = 256;
 
 /// Exchanges by how fast they follow earlier ones.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Paces {
     /// By the time since an earlier one.
     gaps: Vec<ExchangeCounts>,

@@ -26,7 +26,7 @@ struct Span {
 }
 
 /// Exchanges by their time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Periods {
     spans: Vec<Span>,
     /// When the first span begins, and how long each is.
@@ -178,7 +178,7 @@ impl Periods {
 /// would have divided them into more runs.
 fn are_silences(runs: u64, count: u64, all: &ExchangeCounts) -> bool {
     let others = all.missing() - count;
-    let is_most = 10 * count >= 8 * all.missing() && 10 * others <= all.answered + others;
+    let is_most = 2 * count > all.missing() && 10 * others <= all.answered + others;
     // So many runs are to be expected of them in any order.
     let by_chance = count.saturating_mul(all.answered + 1) / (count + all.answered).max(1);
     is_most && 3 * runs <= 2 * by_chance
