@@ -222,14 +222,14 @@ impl Diagnosis {
     pub(super) fn end_exchanges(&mut self, end: Time) {
         self.log.finish(end, self.ledger_settings.answer_timeout, self.complete);
         self.exchanges_ended();
-        for (address, exchanges) in self.unanswered.take() {
-            let clients = &self.clients;
+        let clients = &self.clients;
+        self.unanswered.take().into_iter().for_each(|(address, exchanges)| {
             let asks_wrongly =
                 |host: IpAddr| clients.get(&host).is_some_and(|it| it.may_ask_wrongly(address));
             if let Some(server) = self.servers.get_mut(&address) {
                 server.disputed = server.pattern.with_disputed(exchanges, asks_wrongly);
             }
-        }
+        });
     }
 
     /// Judges whether the recorder lost packets, though nothing says so.

@@ -69,13 +69,13 @@ impl Pattern {
         exchanges: Vec<Box<Exchange>>,
         asks_wrongly: impl Fn(IpAddr) -> bool,
     ) -> Option<Box<Disputed>> {
-        let is_doubtful = |exchange: &Box<Exchange>| {
+        let is_doubtful = |exchange: &Exchange| {
             exchange.seems_wrong
                 || !self.responds_in.contains(&exchange.request.protocol)
                 || asks_wrongly(exchange.request.client.ip())
         };
-        let before =
-            (self.all.answered > 0 && exchanges.iter().any(is_doubtful)).then(|| self.clone());
+        let before = (self.all.answered > 0 && exchanges.iter().any(|it| is_doubtful(it)))
+            .then(|| self.clone());
         exchanges.iter().for_each(|exchange| self.add(exchange));
         before.map(|pattern| Box::new(Disputed { pattern, exchanges }))
     }
