@@ -20,8 +20,8 @@ use std::collections::BTreeSet;
 
 use dissectors::catalogue;
 use dissectors::kit::{
-    Counts, Evidence, Finding, FlowFacts, Mark, Payload, Rule, RuleCounts, RuleResults, Settings,
-    Severity, Side, Sink, Verdict,
+    Counts, Evidence, Finding, FlowFacts, Mark, Payload, Rule, RuleResults, Settings, Severity,
+    Side, Sink, Verdict,
 };
 use dissectors::ledger::{CrossFlowBreach, Ledger, LedgerSettings, seems_lossy};
 use dissectors::net_rules::{NET006, NET009, NET011};
@@ -121,8 +121,6 @@ pub struct Checker {
     tally: Tally,
     left_out: u64,
     baselined: Option<Baselined>,
-    /// The number of findings that the selection leaves out.
-    others: RuleCounts,
     /// Whether a host or a filter selects any message.
     selected: SelectedTraffic,
     /// The counts of messages, at the end of the capture.
@@ -147,7 +145,6 @@ impl Checker {
             found: Vec::new(),
             tally: Tally::default(),
             left_out: 0,
-            others: RuleCounts::default(),
             selected: SelectedTraffic::default(),
             traffic: Traffic::default(),
             cut: false,
@@ -309,16 +306,12 @@ impl Checker {
         let severity = self.selection.severities.of(rule);
         let mut rule_outcome = RuleOutcome::new(rule, severity);
         if self.selection.has(rule) {
-            let (all, others) = (self.results.counts(rule), self.others.of(rule));
-            let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule));
+            let (all, found) = (self.results.counts(rule), self.tally.of(rule));
             let silent = u64::from(self.is_kept_by_silence(rule, read));
+            let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule));
             rule_outcome.in_baseline = known;
-            rule_outcome.counts = Counts {
-                passed: all.passed.saturating_sub(others.passed) + silent,
-                failed: all.failed.saturating_sub(others.failed + known),
-                inconclusive: all.inconclusive.saturating_sub(others.inconclusive),
-                noted: self.tally.of(rule).noted,
-            };
+            let passed = all.passed - all.noted + found.passed + silent;
+            rule_outcome.counts = Counts { passed, ..found };
             if self.reviewed.dropped && is_excused_by_drops(rule) {
                 let Counts { failed, inconclusive, .. } = &mut rule_outcome.counts;
                 *inconclusive += std::mem::take(failed);
@@ -368,25 +361,29 @@ impl Checker {
         let asked = breach.and_then(CrossFlowBreach::asked);
         let client = breach.and_then(CrossFlowBreach::client);
         let found = ReportedFinding { attack, asked, client, ..found };
-        let is_wanted = self.selection.wants(found.rule, found.who, found.party);
-        if !is_wanted || !self.is_filtered_in(finding, context, current) {
-            // A breach that is ignored for a host does not count as passed.
-            let asked_for = self.selection.asks_for(found.who, found.party);
-            if found.verdict != Verdict::Note || !asked_for {
-                self.others.of_mut(found.rule).count(found.verdict, 1);
+        let is_asked_for = self.selection.asks_for(found.who, found.party);
+        let is_wanted = self.selection.wants(found.rule, found.who, found.party)
+            && self.is_filtered_in(finding, context, current);
+        let Some(found) = Some(found).filter(|_| is_wanted).and_then(|found| self.if_new(found))
+        else {
+            // With a known deviation, it passed; a breach that is ignored for a host did not.
+            if finding.verdict == Verdict::Note && is_asked_for {
+                self.tally.pass(finding.rule);
             }
-            return;
-        }
-        let Some(found) = (match &mut self.baselined {
-            Some(known) => known.take(found),
-            None => Some(found),
-        }) else {
             return;
         };
         if self.tally.count(found.rule, found.verdict, Party::of(&found), 1) <= KEPT {
             self.found.push(found);
         } else {
             self.left_out += 1;
+        }
+    }
+
+    /// Returns a finding unless it is in the baseline.
+    fn if_new(&mut self, found: ReportedFinding) -> Option<ReportedFinding> {
+        match &mut self.baselined {
+            Some(known) => known.take(found),
+            None => Some(found),
         }
     }
 

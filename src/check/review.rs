@@ -145,26 +145,27 @@ impl Checker {
         for mut found in std::mem::take(&mut self.found) {
             let server = found.party.filter(|_| found.if_heard);
             if let Some(times) = server.and_then(|it| kept.get_mut(&(found.rule.code, it))) {
-                *times += 1;
+                let rule = found.rule;
                 found.verdict = Verdict::Fail;
-                self.found.extend(match &mut self.baselined {
-                    Some(known) => known.take(found),
-                    None => Some(found),
-                });
+                match self.if_new(found) {
+                    Some(found) => {
+                        *times += 1;
+                        self.found.push(found);
+                    }
+                    None => self.tally.forget(rule),
+                }
             } else {
                 self.found.push(found);
             }
         }
         for HeardServer { server, rules } in heard {
             for (rule, times) in rules {
-                self.results.prove(rule, *times);
                 // Of those that the selection leaves out, only the number is known.
-                let wanted = match self.selection.weighs_each() {
-                    true => kept.get(&(rule.code, *server)).copied().unwrap_or(0),
-                    false => *times,
-                };
-                self.tally.prove(rule, *server, wanted);
-                self.others.of_mut(rule).prove(times - wanted);
+                let all = self.results.counts(rule).inconclusive;
+                let left_out = all.saturating_sub(self.tally.of(rule).inconclusive);
+                let kept = kept.get(&(rule.code, *server)).copied().unwrap_or(0);
+                self.results.prove(rule, *times);
+                self.tally.prove(rule, *server, kept.max(times.saturating_sub(left_out)));
             }
         }
     }

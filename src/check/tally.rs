@@ -84,6 +84,16 @@ impl Tally {
         counts.of(verdict)
     }
 
+    /// A rule is kept, with a deviation that is no finding here.
+    pub(super) fn pass(&mut self, rule: &Rule) {
+        self.rules.of_mut(rule).passed += 1;
+    }
+
+    /// An inconclusive finding is known.
+    pub(super) fn forget(&mut self, rule: &Rule) {
+        self.rules.of_mut(rule).inconclusive -= 1;
+    }
+
     fn count_party(&mut self, rule: &Rule, verdict: Verdict, party: Party, times: u64) {
         let parties = self.parties.entry((rule.code, verdict)).or_default();
         if let Some(count) = parties.get_mut(&party) {
