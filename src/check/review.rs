@@ -29,49 +29,8 @@ impl Checker {
             requests.is_heard(host) || read.heard.contains(host) || responding.contains(&host)
         };
         let review = ledger.review(loads, [read.begin(), read.end()], is_heard);
-        for KeptRule { rule, server, times } in review.kept {
-            // Shown by several hosts together, or by requests to one server.
-            if let Some(server) = server.filter(|_| rule.requires_response) {
-                self.traffic.requests.responds(server, Id::of_rule(rule));
-            }
-            let party = server.filter(|_| rule.who == Role::Server);
-            if self.selection.asks_for(rule.who, party) {
-                self.results.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
-            }
-        }
-        for breach in review.breaches {
-            let CrossFlowBreach { rule, basis, of_flow, .. } = breach;
-            let mut context = FlowContext::outside(read.digits);
-            let SeenMessage { mark, from, to } = basis.seen;
-            context.protocol = Id::of_rule(rule);
-            let (ends, began, number) = ([from, to], basis.began, basis.flow);
-            context.flow = FlowFacts { ends, began, number, ..context.flow };
-            context.roles = [Some(breach.speaker), None];
-            let mark = Mark { side: Side::First, ..mark };
-            let lossy = read.lossy && !of_flow;
-            if rule.requires_response {
-                let lossy = lossy || breach.evidence.lossy;
-                let evidence = Evidence { lossy, ..breach.evidence };
-                let if_heard = self.results.is_proven_if_heard(rule, evidence).then_some(rule);
-                self.traffic.requests.unanswered(&context, evidence, &mark, if_heard);
-            }
-            if breach.is_note {
-                self.reviewed.count(rule, Severity::Note, Verdict::Note, false, &context);
-                self.results.noted_before(rule, &mark, || breach.detail.to_string());
-                self.take(&context, None);
-                continue;
-            }
-            self.results.evidence(Evidence { lossy, ..Evidence::default() });
-            let verdict = self.results.verdict(rule, Some((breach.evidence, mark.time)));
-            let if_heard = self.results.is_proven_if_heard(rule, breach.evidence);
-            let severity = self.results.severity(rule, verdict);
-            self.reviewed.count(rule, severity, verdict, if_heard, &context);
-            if !self.leaves_out(rule, verdict, mark.side, &context) {
-                let detail = || breach.detail.to_string();
-                self.results.recalled(rule, false, breach.evidence, &mark, detail);
-                self.take(&context, Some(&breach));
-            }
-        }
+        review.kept.into_iter().for_each(|kept| self.kept(kept));
+        review.breaches.for_each(|breach| self.breach(&breach, read));
         self.results.evidence(Evidence::default());
         for (rule, evidence, times) in review.beyond {
             self.traffic.requests.is_cut |= rule.requires_response;
@@ -84,6 +43,51 @@ impl Checker {
             }
         }
         review.orphans
+    }
+
+    /// A rule was kept, as several hosts together show, or requests to one server.
+    fn kept(&mut self, KeptRule { rule, server, times }: KeptRule) {
+        if let Some(server) = server.filter(|_| rule.requires_response) {
+            self.traffic.requests.responds(server, Id::of_rule(rule));
+        }
+        let party = server.filter(|_| rule.who == Role::Server);
+        if self.selection.asks_for(rule.who, party) {
+            self.results.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// A rule was broken, as several flows together show.
+    fn breach(&mut self, breach: &CrossFlowBreach, read: &Totals) {
+        let &CrossFlowBreach { rule, basis, of_flow, .. } = breach;
+        let mut context = FlowContext::outside(read.digits);
+        let SeenMessage { mark, from, to } = basis.seen;
+        context.protocol = Id::of_rule(rule);
+        let (ends, began, number) = ([from, to], basis.began, basis.flow);
+        context.flow = FlowFacts { ends, began, number, ..context.flow };
+        context.roles = [Some(breach.speaker), None];
+        let mark = Mark { side: Side::First, ..mark };
+        let lossy = read.lossy && !of_flow;
+        if rule.requires_response {
+            let lossy = lossy || breach.evidence.lossy;
+            let evidence = Evidence { lossy, ..breach.evidence };
+            let if_heard = self.results.is_proven_if_heard(rule, evidence).then_some(rule);
+            self.traffic.requests.unanswered(&context, evidence, &mark, if_heard);
+        }
+        if breach.is_note {
+            self.reviewed.count(rule, Severity::Note, Verdict::Note, false, &context);
+            self.results.noted_before(rule, &mark, || breach.detail.to_string());
+            return self.take(&context, None);
+        }
+        self.results.evidence(Evidence { lossy, ..Evidence::default() });
+        let verdict = self.results.verdict(rule, Some((breach.evidence, mark.time)));
+        let if_heard = self.results.is_proven_if_heard(rule, breach.evidence);
+        let severity = self.results.severity(rule, verdict);
+        self.reviewed.count(rule, severity, verdict, if_heard, &context);
+        if !self.leaves_out(rule, verdict, mark.side, &context) {
+            let detail = || breach.detail.to_string();
+            self.results.recalled(rule, false, breach.evidence, &mark, detail);
+            self.take(&context, Some(breach));
+        }
     }
 
     /// Responses without requests, and bytes that were acknowledged, but not recorded, show that the recorder lost packets,

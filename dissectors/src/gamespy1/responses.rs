@@ -250,16 +250,8 @@ fn gather<S: Sink>(
         single_datagram(cx, payload, number, held, sink);
         return;
     }
-    // A whole response to the query that waits: a part that came before that answers an older one.
-    let is_whole = held.first == 1 && held.closed;
-    let responses = cx.conversation.responses();
-    let unasked = responses.waiting.find(side, number).filter(|it| it.more.asked.is_none());
-    if is_whole
-        && let Some(since) = unasked.map(|it| it.more.mark.time)
-        && cx.conversation.awaits(side, since)
-        && let Some(older) = cx.conversation.responses().waiting.take(side, number)
-    {
-        give_up(cx, *older, payload.time, sink);
+    if held.first == 1 && held.closed {
+        give_up_older(cx, payload, number, sink);
     }
     match cx.conversation.responses().waiting.find(side, number) {
         None => begin(cx, payload, words, number, sink),
@@ -277,7 +269,31 @@ fn gather<S: Sink>(
             }
         },
     }
-    let most = cx.settings.limits.parts_bytes;
+    keep(cx, payload, number, held, done.is_some(), sink);
+}
+
+/// A whole response came, to the query that waits: a part that came before that answers an older one.
+fn give_up_older<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) {
+    let (side, responses) = (payload.side, cx.conversation.responses());
+    let unasked = responses.waiting.find(side, number).filter(|it| it.more.asked.is_none());
+    if let Some(since) = unasked.map(|it| it.more.mark.time)
+        && cx.conversation.awaits(side, since)
+        && let Some(older) = cx.conversation.responses().waiting.take(side, number)
+    {
+        give_up(cx, *older, payload.time, sink);
+    }
+}
+
+/// Keeps a part until its response is complete. `is_again`: a complete one had its number.
+fn keep<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    number: u32,
+    held: HeldDatagram,
+    is_again: bool,
+    sink: &mut S,
+) {
+    let (side, most) = (payload.side, cx.settings.limits.parts_bytes);
     let waiting = &mut cx.conversation.responses().waiting;
     let Some(response) = waiting.find_mut(side, number) else { return };
     let is_full = response.more.held.len() >= MOST_HELD;
@@ -293,7 +309,7 @@ fn gather<S: Sink>(
         return;
     }
     response.more.held.push(held);
-    response.more.copied &= done.is_some();
+    response.more.copied &= is_again;
     if let Ok(order) = response.order()
         && let Some(response) = waiting.take(side, number)
     {

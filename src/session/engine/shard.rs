@@ -170,23 +170,7 @@ impl Shard {
             ..Payload::of(bytes, [key.from(), key.to()])
         };
         let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
-            self.see_host(context, key.source, key.destination);
-            if key.ports.into_iter().any(is_usual) {
-                self.busy_pairs.see(key);
-            }
-            if !self.is_other_copy(context.hash, key, datagram, &payload, recorder) {
-                recorder.other_packet(&payload);
-            }
-            // A cut datagram may have been a message of a supported protocol.
-            if lost {
-                let has_known_port = self.has_known_port(key);
-                if has_known_port {
-                    self.incomplete.insert(Hosts::of(key.source, key.destination));
-                }
-                if may_be_ours(&datagram.payload, has_known_port) {
-                    context.count_cut(&mut self.cut);
-                }
-            }
+            self.other_datagram(context, key, datagram, &payload, recorder);
             return false;
         };
         // The pieces of a single packet need no list.
@@ -217,6 +201,35 @@ impl Shard {
             context.pieces = joined;
         }
         true
+    }
+
+    /// A datagram of no supported protocol.
+    #[inline]
+    fn other_datagram<F: FieldSink>(
+        &mut self,
+        context: &mut PacketContext,
+        key: &FlowKey,
+        datagram: &Datagram<'_>,
+        payload: &Payload<'_>,
+        recorder: &mut Recorder<F>,
+    ) {
+        self.see_host(context, key.source, key.destination);
+        if key.ports.into_iter().any(is_usual) {
+            self.busy_pairs.see(key);
+        }
+        if !self.is_other_copy(context.hash, key, datagram, payload, recorder) {
+            recorder.other_packet(payload);
+        }
+        // A cut datagram may have been a message of a supported protocol.
+        if payload.lost {
+            let has_known_port = self.has_known_port(key);
+            if has_known_port {
+                self.incomplete.insert(Hosts::of(key.source, key.destination));
+            }
+            if may_be_ours(&datagram.payload, has_known_port) {
+                context.count_cut(&mut self.cut);
+            }
+        }
     }
 
     /// Whether a packet without a message was recorded before. Only those that may be of a flood are compared.

@@ -1,6 +1,6 @@
 //! The segments of TCP connections: finds their flow, and keeps the state of a connection.
 
-use dissectors::kit::{CrossFlowEvent, Mark, SeenMessage, Side, Sink, Time};
+use dissectors::kit::{CrossFlowEvent, FlowFacts, Mark, SeenMessage, Side, Sink, Time};
 
 use super::PacketContext;
 use super::Recorded;
@@ -78,20 +78,7 @@ impl Shard {
                     self.end_flow(context, slot, recorder);
                 }
                 self.make_room(context, recorder);
-                // Who opens a connection is its first side, also where only the answer to its SYN was recorded.
-                let is_answer = segment.flags.syn() && segment.flags.ack();
-                let (key, side) = match is_answer {
-                    true => (key.reversed(), Side::Second),
-                    false => (*key, Side::First),
-                };
-                let slot = self.table.insert(&key, context.now);
-                if let Some(mut flow) = self.table.flow(slot) {
-                    flow.begins_with(context.frame);
-                    flow.has_begun = segment.flags.syn();
-                    flow.is_midway = !segment.flags.syn();
-                    flow.state = FlowState::Stream(Box::default());
-                }
-                (slot, side)
+                self.begin_connection(context, key, segment.flags)
             }
             SegmentPlace::Begins(_) => return,
         };
@@ -124,16 +111,34 @@ impl Shard {
         );
         context.pieces = pieces;
         if let Some(flow) = refused {
-            let mark = Mark { frame: context.frame, time: now, length: 0, side };
-            let [from, to] = flow.ends_from(side);
-            recorder.flow_context(context.flow_context(&flow));
-            recorder.cross_flow(CrossFlowEvent::Refused, SeenMessage { mark, from, to });
-            recorder.settle();
+            report_refusal(context, &flow, side, recorder);
         }
         if is_unreported && may_be_ours(&segment.payload, self.has_known_port(key)) {
             context.count_cut(&mut self.cut);
         }
         self.keep_within(context, recorder);
+    }
+
+    /// A connection that begins with a segment with these flags. Returns it, and the side of the segment: who opens it is
+    /// its first side, also where only the answer to its SYN was recorded.
+    fn begin_connection(
+        &mut self,
+        context: &PacketContext,
+        key: &FlowKey,
+        flags: TcpFlags,
+    ) -> (FlowSlot, Side) {
+        let (key, side) = match flags.syn() && flags.ack() {
+            true => (key.reversed(), Side::Second),
+            false => (*key, Side::First),
+        };
+        let slot = self.table.insert(&key, context.now);
+        if let Some(mut flow) = self.table.flow(slot) {
+            flow.begins_with(context.frame);
+            flow.has_begun = flags.syn();
+            flow.is_midway = !flags.syn();
+            flow.state = FlowState::Stream(Box::default());
+        }
+        (slot, side)
     }
 
     /// No more segments of this connection will come: reads bytes after gaps.
@@ -216,4 +221,18 @@ impl Shard {
 fn acknowledges(connection: &Connection, side: Side, segment: &Segment<'_>) -> bool {
     let &Segment { sequence, acknowledgment, flags, payload, .. } = segment;
     payload.announced == 0 && flags.ack() && connection.is_settled(side, sequence, acknowledgment)
+}
+
+/// Reports that this side refused the connection.
+fn report_refusal<F: FieldSink>(
+    context: &PacketContext,
+    flow: &FlowFacts,
+    side: Side,
+    recorder: &mut Recorder<F>,
+) {
+    let mark = Mark { frame: context.frame, time: context.now, length: 0, side };
+    let [from, to] = flow.ends_from(side);
+    recorder.flow_context(context.flow_context(flow));
+    recorder.cross_flow(CrossFlowEvent::Refused, SeenMessage { mark, from, to });
+    recorder.settle();
 }
