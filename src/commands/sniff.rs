@@ -1,6 +1,7 @@
 //! Captures from a network device and produces events, for all commands.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
+use std::fmt;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use super::closed::is_gone;
 use super::consumer::{Consumer, FRAGMENTS, finish, warn_no_traffic};
 use crate::capture::Notice;
 use crate::cli::InputArgs;
-use crate::live::{CaptureRequest, Live, LiveError, NextStep, QueueCounts};
+use crate::live::{CaptureRequest, Live, LiveError, NextStep, QueueCounts, StopSignals};
 use crate::metrics::{self, Exporter, HostName, ListenAddress, ResidentMemory};
 use crate::report::clock;
 use crate::session::{Decoder, Options, UnknownLinks};
@@ -55,9 +56,9 @@ fn sniff(
     let endpoint = wanted.metrics.map(bind).transpose()?;
     clock::local_zone();
     let memory = ResidentMemory::open();
-    let mut live = Live::open(request)?;
+    let live = Live::open(request)?;
     let interface = escaped(&request.interface).into_owned();
-    let mut decoder = Decoder::new(options);
+    let decoder = Decoder::new(options);
     consumer.begin(None)?;
     let confined = live.confinement();
     let ends = match request.until_input_ends {
@@ -77,11 +78,18 @@ fn sniff(
     if request.filter.as_deref().is_some_and(leaves_out_fragments) {
         writeln!(err, "gamewire: note: -f leaves out IP fragments: {FRAGMENTS}").ok();
     }
-    let line = StatusLine::new(running);
-    let mut reported = Reported { interface: &interface, lost: 0, downs: 0, unread: 0 };
-    let mut reader = EventReader { consumer: &mut *consumer, exporter: exporter.as_mut() };
-    let ended =
-        listen(&mut live, &mut decoder, wanted.packets, &mut reader, err, &line, &mut reported);
+    let mut listening = Listening {
+        live,
+        decoder,
+        most: wanted.packets,
+        reader: EventReader { consumer, exporter: exporter.as_mut() },
+        err,
+        line: StatusLine::new(running),
+        reported: Reported { interface: &interface, lost: 0, downs: 0, unread: 0 },
+    };
+    let ended = listening.listen();
+    let Listening { mut live, mut decoder, reader, err, line, mut reported, .. } = listening;
+    let consumer = reader.consumer;
     // Without a reader of the output, all that was captured is nevertheless in the file.
     let rest = if ended.is_err() { live.write_rest() } else { Ok(()) };
     let finished = rest.and(live.finish().map(|_| ()));
@@ -151,77 +159,117 @@ impl EventReader<'_> {
     }
 }
 
-/// Captures and reports until something ends it, which is returned. Errors are those of the output.
-fn listen(
-    live: &mut Live,
-    decoder: &mut Decoder,
+/// A capture that goes on.
+struct Listening<'l> {
+    live: Live,
+    decoder: Decoder,
+    /// The number of packets after which it ends.
     most: Option<u64>,
-    reader: &mut EventReader<'_>,
-    err: &mut dyn Write,
-    line: &StatusLine,
-    reported: &mut Reported<'_>,
-) -> Result<Result<(), LiveError>, Failure> {
-    let (mut ending, waiting) = (live.ending(), live.waiting());
-    let (interval, mut due) = (reader.consumer.interval(), Instant::now());
-    loop {
-        let mut unread = 0;
-        match live.turn() {
-            Ok(NextStep::Packets(packets)) => {
-                for (packet, read) in packets.iter().zip(0..) {
-                    let left = packets.count() - read;
-                    if ending.is_new() {
-                        line.suspended(|| say_unread(left + waiting(), err));
-                    }
-                    if ending.is_left() {
-                        unread = left;
-                        break;
-                    }
-                    reader.consumer.packet(decoder.packets() + 1, &packet);
-                    decoder.push(&packet);
-                    reader.consume(decoder)?;
-                    if most.is_some_and(|most| decoder.packets() >= most) {
-                        break;
-                    }
-                }
+    reader: EventReader<'l>,
+    err: &'l mut dyn Write,
+    line: StatusLine,
+    reported: Reported<'l>,
+}
+
+impl Listening<'_> {
+    /// Captures and reports until something ends it, which is returned. Errors are those of the output.
+    fn listen(&mut self) -> Result<Result<(), LiveError>, Failure> {
+        let (mut ending, waiting) = (self.live.ending(), self.live.waiting());
+        let (interval, mut due) = (self.reader.consumer.interval(), Instant::now());
+        loop {
+            let unread = match self.read(&mut ending, &waiting)? {
+                Ok(Some(unread)) => unread,
+                Ok(None) => return Ok(Ok(())),
+                Err(error) => return Ok(Err(error)),
+            };
+            self.say_losses();
+            if ending.is_left() {
+                self.reported.unread(unread + waiting(), &mut self.decoder);
+                return Ok(Ok(()));
             }
-            Ok(NextStep::Nothing(now)) => decoder.reach(Time(now)),
-            Ok(NextStep::End) => return Ok(Ok(())),
-            Err(error) => return Ok(Err(error)),
-        }
-        if reported.downs < live.counts().downs {
-            let down = Notice::InterfaceDown { path: reported.interface.into() };
-            line.suspended(|| writeln!(err, "gamewire: warning: {down}").ok());
-        }
-        reported.losses(live.counts(), decoder);
-        if ending.is_left() {
-            reported.unread(unread + waiting(), decoder);
-            return Ok(Ok(()));
-        }
-        reader.consume(decoder)?;
-        line.suspended(|| reader.consumer.pause(true))?;
-        if interval.is_some_and(|interval| due.elapsed() >= interval) {
-            due = Instant::now();
-            line.suspended(|| reader.consumer.so_far(decoder))?;
-        }
-        reader.refresh(live.counts(), waiting(), decoder);
-        line.says(decoder, &reader.consumer.running());
-        if let Some(error) = live.reopen_error() {
-            let goes_on = "capture continues into the same file";
-            line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());
-        }
-        if let Some(error) = live.not_removed() {
-            line.suspended(|| writeln!(err, "gamewire: warning: {error}").ok());
-        }
-        if live.counts_wanted() {
-            line.suspended(|| reported.counts(live.counts(), err));
-        }
-        if is_gone(&io::stdout()) {
-            return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
-        }
-        if most.is_some_and(|most| decoder.packets() >= most) {
-            return Ok(Ok(()));
+            self.reader.consume(&mut self.decoder)?;
+            self.line.suspended(|| self.reader.consumer.pause(true))?;
+            if interval.is_some_and(|interval| due.elapsed() >= interval) {
+                due = Instant::now();
+                self.line.suspended(|| self.reader.consumer.so_far(&mut self.decoder))?;
+            }
+            self.reader.refresh(self.live.counts(), waiting(), &self.decoder);
+            self.line.says(&self.decoder, &self.reader.consumer.running());
+            self.say_changes();
+            if is_gone(&io::stdout()) {
+                return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+            }
+            if is_enough(self.most, &self.decoder) {
+                return Ok(Ok(()));
+            }
         }
     }
+
+    /// Reads the next packets. Returns how many of them it left unread; `None`: the capture is over.
+    fn read(
+        &mut self,
+        ending: &mut StopSignals,
+        waiting: &impl Fn() -> u64,
+    ) -> Result<Result<Option<u64>, LiveError>, Failure> {
+        let Listening { live, decoder, most, reader, err, line, .. } = self;
+        let packets = match live.turn() {
+            Ok(NextStep::Packets(packets)) => packets,
+            Ok(NextStep::Nothing(now)) => {
+                decoder.reach(Time(now));
+                return Ok(Ok(Some(0)));
+            }
+            Ok(NextStep::End) => return Ok(Ok(None)),
+            Err(error) => return Ok(Err(error)),
+        };
+        for (packet, read) in packets.iter().zip(0..) {
+            let left = packets.count() - read;
+            if ending.is_new() {
+                line.suspended(|| say_unread(left + waiting(), err));
+            }
+            if ending.is_left() {
+                return Ok(Ok(Some(left)));
+            }
+            reader.consumer.packet(decoder.packets() + 1, &packet);
+            decoder.push(&packet);
+            reader.consume(decoder)?;
+            if is_enough(*most, decoder) {
+                break;
+            }
+        }
+        Ok(Ok(Some(0)))
+    }
+
+    /// Reports what was lost since the last time.
+    fn say_losses(&mut self) {
+        let counts = self.live.counts();
+        if self.reported.downs < counts.downs {
+            let down = Notice::InterfaceDown { path: self.reported.interface.into() };
+            self.warn(&down);
+        }
+        self.reported.losses(counts, &mut self.decoder);
+    }
+
+    /// Reports what became of the files, and the counters if a signal requested them.
+    fn say_changes(&mut self) {
+        if let Some(error) = self.live.reopen_error() {
+            self.warn(&format_args!("{error}; capture continues into the same file"));
+        }
+        if let Some(error) = self.live.not_removed() {
+            self.warn(&error);
+        }
+        if self.live.counts_wanted() {
+            self.line.suspended(|| self.reported.counts(self.live.counts(), self.err));
+        }
+    }
+
+    fn warn(&mut self, what: &dyn fmt::Display) {
+        self.line.suspended(|| writeln!(self.err, "gamewire: warning: {what}").ok());
+    }
+}
+
+/// Whether the packets to capture were read.
+fn is_enough(most: Option<u64>, decoder: &Decoder) -> bool {
+    most.is_some_and(|most| decoder.packets() >= most)
 }
 
 /// Number of packets that take a while to read.
