@@ -168,9 +168,8 @@ struct UncheckedCounts(Vec<(&'static Rule, Evidence, u64)>);
 
 impl UncheckedCounts {
     fn add(&mut self, rule: &'static Rule, evidence: Evidence) {
-        let same = |(other, known, _): &&mut (&Rule, Evidence, u64)| {
-            other.code == rule.code && *known == evidence
-        };
+        let same =
+            |(other, known, _): &&mut (&Rule, Evidence, u64)| *other == rule && *known == evidence;
         match self.0.iter_mut().find(same) {
             Some((.., times)) => *times += 1,
             None => self.0.push((rule, evidence, 1)),

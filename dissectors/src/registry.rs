@@ -65,7 +65,7 @@ macro_rules! protocols {
 
                 /// The protocol with this rule, if the rule is of one.
                 pub fn of_rule(rule: &Rule) -> Option<Id> {
-                    let knows = |id: &Id| id.info().rules.iter().any(|other| other.code == rule.code);
+                    let knows = |id: &Id| id.info().rules.iter().any(|other| *other == rule);
                     Id::ALL.iter().copied().find(knows)
                 }
 

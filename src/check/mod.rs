@@ -325,8 +325,8 @@ impl Checker {
     /// A capture that was not cut, and for which no limit was reached, passes the rules about that.
     fn is_kept_by_silence(&self, rule: &Rule, read: &Totals) -> bool {
         let is_silent = match () {
-            () if rule.code == NET009.code => !self.cut,
-            () if rule.code == NET011.code => self.results.counts(rule).failed == 0,
+            () if rule == &NET009 => !self.cut,
+            () if rule == &NET011 => self.results.counts(rule).failed == 0,
             () => false,
         };
         is_silent && read.packets > 0 && self.selection.asks_for(rule.who, None)
@@ -348,7 +348,7 @@ impl Checker {
         current: Option<&CurrentMessage<'_>>,
         breach: Option<&CrossFlowBreach>,
     ) {
-        self.cut |= finding.rule.code == NET009.code;
+        self.cut |= finding.rule == &NET009;
         if !self.selection.has(finding.rule) {
             return;
         }

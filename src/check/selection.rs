@@ -46,13 +46,12 @@ impl Selection {
 
     /// Whether a rule is selected.
     pub fn has(&self, rule: &Rule) -> bool {
-        (self.select.is_empty() || self.select.iter().any(|other| other.code == rule.code))
-            && !self.ignores.have_all_of(rule)
+        (self.select.is_empty() || self.select.contains(&rule)) && !self.ignores.have_all_of(rule)
     }
 
     /// Whether a rule must be exercised.
     pub(super) fn requires(&self, rule: &Rule) -> bool {
-        self.require.iter().any(|other| other.code == rule.code)
+        self.require.contains(&rule)
     }
 
     /// Whether findings of a rule must be inspected individually, because some are ignored or

@@ -502,7 +502,7 @@ impl CheckConsumer<'_> {
         for rule in &self.selection.require {
             // A rule that is not selected is not exercised, either.
             let is = |rule_outcome: &RuleOutcome| {
-                rule_outcome.rule.code == rule.code && rule_outcome.missing == 0
+                rule_outcome.rule == *rule && rule_outcome.missing == 0
             };
             if !outcome.rules.iter().any(is) {
                 self.missing.push((capture.clone(), rule.code.to_string()));

@@ -66,7 +66,7 @@ impl Elsewhere {
     /// Whether another server sent the client a response to such a request after it, and thus perhaps to this one.
     fn answer(&self, asked: &Unmatched, seen: &SeenMessage) -> bool {
         let fits = |response: &Unmatched| {
-            response.rules.from_asked.code == asked.rules.from_asked.code
+            response.rules.from_asked == asked.rules.from_asked
                 && response.kinds & asked.kinds != 0
                 && response.id == asked.id
                 && response.began >= asked.began
@@ -85,7 +85,7 @@ impl Elsewhere {
         let Some((_, rule)) = self.explained.take_if(|(of, _)| *of == frame) else {
             return findings;
         };
-        room.extend(findings.iter().filter(|it| it.rule.code != rule.code).cloned());
+        room.extend(findings.iter().filter(|it| it.rule != rule).cloned());
         room
     }
 

@@ -21,7 +21,7 @@ use crate::text::grouped;
 /// The symptom of a finding.
 pub(super) fn symptom(rule: &Rule, words: &str) -> Option<&'static Symptom> {
     let all = Id::ALL.iter().flat_map(|id| id.info().diagnosis.symptoms);
-    let mut of_rule = all.filter(|symptom| symptom.rule.code == rule.code);
+    let mut of_rule = all.filter(|symptom| symptom.rule == rule);
     of_rule.find(|symptom| words.contains(symptom.words))
 }
 
@@ -39,7 +39,7 @@ pub(super) fn contradiction(event: &MessageEvent<'_>) -> Option<String> {
 /// Whether a finding may explain why players do not see a server.
 pub fn concerns(found: &ReportedFinding) -> bool {
     found.verdict == Verdict::Fail
-        && (found.rule.code == NET014.code
+        && (found.rule == &NET014
             || symptom(found.rule, &found.detail).is_some_and(|it| !it.cause.no.is_empty()))
 }
 
@@ -102,7 +102,7 @@ impl Diagnosis {
         let is_about_message = recalled.is_none();
         let (mark, sender) = recalled.or(about)?;
         let (rule, words) = (finding.rule, &*finding.detail);
-        if is_lost_fragment(rule) {
+        if rule == &NET005 {
             let is_lost = finding.verdict != Verdict::Inconclusive;
             self.lost_fragment(context, mark.frame, words, is_lost);
             return None;
@@ -411,11 +411,6 @@ fn unanswered(
     };
     server.fails((kind, None), Item::Answered, &Failure::new(cause, frame, words));
 }
-/// Whether a rule is broken by a datagram whose fragments did not all come.
-fn is_lost_fragment(rule: &Rule) -> bool {
-    rule.code == NET005.code
-}
-
 /// What an ICMP error says.
 fn in_words(error: &IcmpEvent) -> String {
     let mut text = format!("{} says: {}", error.from, error.meaning);

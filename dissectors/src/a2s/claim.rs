@@ -88,7 +88,7 @@ struct Ends {
 impl Sink for Ends {
     fn checked(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
         let of_the_end = [&A2S006, &A2S008, &A2S030, &A2S033];
-        self.right &= ok || of_the_end.iter().all(|end| end.code != rule.code);
+        self.right &= ok || of_the_end.iter().all(|end| *end != rule);
     }
     fn kept(&mut self, _: &'static Rule, _: u32) {}
 }

@@ -269,7 +269,7 @@ mod tests {
 
     impl Sink for Reported {
         fn checked(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
-            if rule.code == rules::GS1015.code {
+            if rule == &rules::GS1015 {
                 self.checked[usize::from(ok)] += 1;
             }
         }

@@ -29,9 +29,8 @@ impl LeftOut {
     /// Adds it to those of the same kind, if there are any from `start` on. Returns how many there are now.
     pub fn add_to(self, all: &mut Vec<LeftOut>, start: usize) -> u64 {
         let mut since = all.get_mut(start..).unwrap_or_default().iter_mut();
-        let same = since.find(|it| {
-            it.rule.code == self.rule.code && it.verdict == self.verdict && it.side == self.side
-        });
+        let same = since
+            .find(|it| it.rule == self.rule && it.verdict == self.verdict && it.side == self.side);
         match same {
             Some(same) => {
                 same.times += self.times;

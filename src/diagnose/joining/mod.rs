@@ -242,8 +242,7 @@ impl Diagnosis {
         }
         let proof = id.info().diagnosis.proof;
         let passes = event.checked().passes;
-        let is_proven =
-            proof.is_none_or(|proof| passes.iter().any(|it| it.rule.code == proof.code));
+        let is_proven = proof.is_none_or(|proof| passes.iter().any(|it| it.rule == proof));
         if payload.lost {
             let why = Failure::new(&causes::CAPTURE_DROPS, payload.frame, NOT_WHOLE);
             let is_recorded = described::first(event, &["challenge", "info.challenge"]).is_some();

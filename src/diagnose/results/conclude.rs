@@ -37,7 +37,7 @@ impl Diagnosis {
                 words: &found.detail,
                 frame: found.frame(),
             };
-            let silent = found.rule.code == NET014.code;
+            let silent = found.rule == &NET014;
             let Some(party) = found.party else { continue };
             if silent {
                 self.silent(party, &sign);

@@ -71,8 +71,7 @@ pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity)
     }
     for outcome in outcomes {
         for rule_outcome in outcome.rules.iter().filter(|it| it.counts.failed > 0) {
-            let first =
-                outcome.findings.iter().find(|found| found.rule.code == rule_outcome.rule.code);
+            let first = outcome.findings.iter().find(|found| found.rule == rule_outcome.rule);
             let first = first.map_or(String::new(), |found| cell(&outcome.line(found)));
             let (code, slug) = (rule_outcome.rule.code, rule_outcome.rule.slug);
             let (severity, name) =

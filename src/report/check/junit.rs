@@ -212,7 +212,7 @@ fn came(outcome: &Outcome, rule_outcome: &RuleOutcome, least: Severity) -> CaseR
 
 fn findings(outcome: &Outcome, rule_outcome: &RuleOutcome) -> String {
     let mut text = String::new();
-    let of_rule = outcome.findings.iter().filter(|found| found.rule.code == rule_outcome.rule.code);
+    let of_rule = outcome.findings.iter().filter(|found| found.rule == rule_outcome.rule);
     for found in gravest_first(of_rule).into_iter().take(SHOWN) {
         put(&mut text, format_args!("{}\n", outcome.line(found)));
         if let Some(excerpt) = found.excerpt.as_ref().filter(|it| !it.bytes.is_empty()) {

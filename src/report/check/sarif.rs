@@ -363,7 +363,7 @@ fn result<'a>(
         rule_id: found.rule.code.to_string(),
         rule_index: rules
             .iter()
-            .position(|rule_outcome| rule_outcome.rule.code == found.rule.code)
+            .position(|rule_outcome| rule_outcome.rule == found.rule)
             .unwrap_or(0),
         kind,
         level,

@@ -341,7 +341,7 @@ impl<F: FieldSink> Recorder<F> {
     #[cold]
     fn note_pass(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
         let times = u64::from(times);
-        let same = |it: &&mut PassedRule| it.rule.code == rule.code && it.side == side;
+        let same = |it: &&mut PassedRule| it.rule == rule && it.side == side;
         match self.batch.passes_now().iter_mut().find(same) {
             Some(passes) => passes.times += times,
             None => self.batch.found().passes.push(PassedRule { rule, side, times }),

@@ -39,13 +39,13 @@ impl Session {
         let at = EventOrder::at(self.context.frame);
         self.context.moment = self.context.moment.max(at).within();
         // What could not be opened is missing wherever its packets belong.
-        let breaks_off = rule.code == NET009.code && !matches!(notice, Notice::Unopened { .. });
+        let breaks_off = rule == &NET009 && !matches!(notice, Notice::Unopened { .. });
         if !is_good && breaks_off {
             self.break_off(recorder);
         } else if !is_good {
             self.lose(recorder);
         }
-        self.context.dropped |= rule.code == NET010.code && !is_good;
+        self.context.dropped |= rule == &NET010 && !is_good;
         if !self.is_first() {
             return;
         }

@@ -387,7 +387,7 @@ impl Shard {
         context.header_checksum(&datagram.headers, |ok, detail| {
             recorder.checked(&NET002, ok, whole, detail);
         });
-        let is_sound = !context.headers.iter().any(|it| it.rule.code == NET008.code);
+        let is_sound = !context.headers.iter().any(|it| it.rule == &NET008);
         if !payload.lost {
             recorder.checked(&NET013, true, whole, String::new);
         }

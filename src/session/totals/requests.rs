@@ -202,7 +202,7 @@ impl Requests {
             return;
         }
         let results = self.unheard.entry(server).or_default();
-        match results.iter_mut().find(|known| known.rule.code == more.rule.code) {
+        match results.iter_mut().find(|known| known.rule == more.rule) {
             Some(known) => {
                 known.times += more.times;
                 known.client = known.client.min(more.client);
