@@ -10,7 +10,7 @@ use super::layout::message_byte_span;
 use super::messages as m;
 use super::occasion::Occasion;
 use super::overdue::{expire, give_up};
-use super::pending::{Asked, Notes, PendingRequest};
+use super::pending::{Asked, Notes};
 use super::shared::{PlayerCount, between, issued};
 use super::state::{Conversation, Known, UnmatchedList};
 use super::values::values;
@@ -105,7 +105,7 @@ fn answers(cx: &mut Context<'_, A2s>, what: Known, payload: &Payload<'_>) -> boo
 }
 
 /// Adds a pending request, or a repeat of one.
-fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: PendingRequest, sink: &mut S) -> Sending {
+fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: Request<Asked>, sink: &mut S) -> Sending {
     let clock = cx.settings.clock(asked.mark.time);
     let sent = cx.conversation.requests.send(asked, cx.settings, cx.budget);
     sink.sent(sent.sending);
@@ -122,7 +122,7 @@ fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: PendingRequest, sink: &mut S)
 /// nothing so far, or if a response is due from it that may be a challenge.
 fn may_be_unseen(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let open = |request| ResponseKind::Challenge.is_for(request);
-    let waits = |asked: PendingRequest| {
+    let waits = |asked: Request<Asked>| {
         asked.mark.side == payload.side && !asked.was_answered() && open(asked.what.kind)
     };
     !cx.flow.seen[payload.side.other().index()]
@@ -182,7 +182,7 @@ fn response<S: Sink>(
     let copy = cx.conversation.repeats(payload, &cx.shared.seed);
     let guarded = cx.conversation.has(Known::GUARDED);
     let challenge = response == ResponseKind::Challenge;
-    let fits = |asked: &PendingRequest| asked.what.fits(response, guarded);
+    let fits = |asked: &Request<Asked>| asked.what.fits(response, guarded);
     let best = cx.conversation.requests.best(fits, challenge, from, clock);
     let mut server = payload.from;
     match best {
@@ -224,9 +224,9 @@ fn beside_challenge(
     cx: &mut Context<'_, A2s>,
     response: ResponseKind,
     payload: &Payload<'_>,
-) -> Option<PendingRequest> {
+) -> Option<Request<Asked>> {
     let clock = cx.settings.clock(payload.time);
-    let at = cx.conversation.requests.position(|asked: &PendingRequest| {
+    let at = cx.conversation.requests.position(|asked: &Request<Asked>| {
         asked.mark.side != payload.side
             && asked.is_challenged()
             && asked.what.is_complete(response)
@@ -268,7 +268,7 @@ fn list_due(
     cx: &Context<'_, A2s>,
     payload: &Payload<'_>,
 ) -> Option<(usize, (u8, &'static Message))> {
-    let waits = |asked: &PendingRequest| {
+    let waits = |asked: &Request<Asked>| {
         let wants_data = !matches!(asked.what.kind, RequestKind::Challenge | RequestKind::Ping);
         asked.mark.side != payload.side && asked.is_open() && wants_data
     };
@@ -312,7 +312,7 @@ fn count_players<S: Sink>(
     }
 }
 
-fn is_passed_over(asked: PendingRequest) -> bool {
+fn is_passed_over(asked: Request<Asked>) -> bool {
     asked.what.has(Notes::PASSED_OVER)
 }
 
@@ -324,7 +324,7 @@ fn answered(
     response: ResponseKind,
     challenge: Option<Read<i32>>,
     payload: &Payload<'_>,
-) -> Option<PendingRequest> {
+) -> Option<Request<Asked>> {
     let what = cx.conversation.requests.get(at)?.what;
     let is_known = |challenge: Read<i32>| {
         let given = issued(payload.to.ip(), payload.from, challenge.value);
@@ -382,7 +382,7 @@ fn remember<S: Sink>(
 /// A request was answered.
 fn heard<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     response: ResponseKind,
     payload: &Payload<'_>,
     sink: &mut S,

@@ -1,15 +1,15 @@
 //! Requests that have timed out.
 
 use super::occasion::Occasion;
-use super::pending::{Notes, PendingRequest};
+use super::pending::{Asked, Notes};
 use super::state::{Known, UnmatchedList};
 use super::{A2s, rules};
-use crate::kit::{Clock, Context, CrossFlowEvent, ResponseDue, Side, Sink, Time};
+use crate::kit::{Clock, Context, CrossFlowEvent, Request, ResponseDue, Side, Sink, Time};
 
 /// A request is no longer waited for.
 pub(super) fn give_up<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     clock: Clock,
     sink: &mut S,
 ) {
@@ -37,7 +37,7 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
     let (seen, split) = (cx.flow.seen, cx.conversation.split_so_far());
     let may_come = [Side::First, Side::Second]
         .map(|server| !seen[server.index()] || split.is_some_and(|split| split.is_coming(server)));
-    let waits = |asked: &PendingRequest| {
+    let waits = |asked: &Request<Asked>| {
         asked.due == ResponseDue::Yes && may_come[asked.mark.side.other().index()]
     };
     while let Some(asked) = cx.conversation.requests.take_overdue(end, waits, clock) {

@@ -3,7 +3,7 @@
 
 use super::kinds::ResponseKind;
 use super::layout::{self, Layout, Reason, SINGLE};
-use super::pending::{Notes, PendingRequest};
+use super::pending::{Asked, Notes};
 use super::recent_responses::RepeatedPacket;
 use super::split::{
     self, AddResult, HeaderPlace, JoinedResponse, Repeat, SplitProperties, SplitResponse,
@@ -12,8 +12,8 @@ use super::state::Known;
 use super::{A2s, claim, decode, exchange, messages as m, rules};
 use crate::kit::inflate::{Inflated, inflate};
 use crate::kit::{
-    self, Context, CrossFlowEvent, Evidence, Message, Name, PartSpan, Payload, Role, Sink, Span,
-    Time,
+    self, Context, CrossFlowEvent, Evidence, Message, Name, PartSpan, Payload, Request, Role, Sink,
+    Span, Time,
 };
 
 /// A split packet.
@@ -158,11 +158,11 @@ fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(La
         cx.conversation.done()?.repeated(payload.side, id, payload.bytes, payload.lost)?;
     let side = payload.side;
     let guarded = cx.conversation.has(Known::GUARDED);
-    let fits = |asked: &PendingRequest| {
+    let fits = |asked: &Request<Asked>| {
         asked.what.fits(ResponseKind::of(kind), guarded).filter(|&fit| fit == 0)
     };
     let is_copy = repeat == Repeat::Same;
-    let begins = |asked: &PendingRequest| {
+    let begins = |asked: &Request<Asked>| {
         !is_copy || fits(asked).is_some() && !asked.what.has(Notes::PASSED_OVER)
     };
     if cx.conversation.awaits(side, begins) {

@@ -3,10 +3,7 @@
 use bitflags::bitflags;
 
 use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
-use crate::kit::{Question, Request};
-
-/// A request that waits for its response.
-pub(super) type PendingRequest = Request<Asked>;
+use crate::kit::Question;
 
 /// What a request asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

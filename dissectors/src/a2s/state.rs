@@ -9,13 +9,13 @@ use super::counters::{CoarseTime, Count, Counters};
 use super::decode::{self, DecodeContext, MessageSummary};
 use super::kinds::{RequestKind, ResponseKind};
 use super::layout::Layout;
-use super::pending::{Asked, Notes, PendingRequest};
+use super::pending::{Asked, Notes};
 use super::recent_responses::RecentResponses;
 use super::split::{LayoutReadings, SplitResponse};
 
 use crate::kit::{
-    Clock, Exchanges, FlowState, OnDemand, Payload, RequestFlags, ResponseDue, Seed, ShortMark,
-    Side, Time, UnfinishedResponses,
+    Clock, Exchanges, FlowState, OnDemand, Payload, Request, RequestFlags, ResponseDue, Seed,
+    ShortMark, Side, Time, UnfinishedResponses,
 };
 
 /// The state of one flow.
@@ -272,8 +272,8 @@ impl Conversation {
     }
 
     /// Whether such a request waits for a response from this side, or no request was ever seen.
-    pub(super) fn awaits(&self, from: Side, is_such: impl Fn(&PendingRequest) -> bool) -> bool {
-        let waits = |asked: &PendingRequest| asked.is_open() && asked.mark.side != from;
+    pub(super) fn awaits(&self, from: Side, is_such: impl Fn(&Request<Asked>) -> bool) -> bool {
+        let waits = |asked: &Request<Asked>| asked.is_open() && asked.mark.side != from;
         !self.was_asked(from) || self.requests.iter().any(|asked| waits(&asked) && is_such(&asked))
     }
 
@@ -322,8 +322,8 @@ impl Conversation {
     }
 
     /// The info request that this side answered in one form, if it is still known.
-    pub(super) fn informed_of(&self, by: Side) -> Option<PendingRequest> {
-        let is_it = |asked: &PendingRequest| {
+    pub(super) fn informed_of(&self, by: Side) -> Option<Request<Asked>> {
+        let is_it = |asked: &Request<Asked>| {
             let goes_on = asked.is(RequestFlags::GOES_ON);
             let answered = asked.due == ResponseDue::Answered && !goes_on;
             answered && asked.what.kind == RequestKind::Info && asked.mark.side != by

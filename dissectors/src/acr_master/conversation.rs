@@ -28,7 +28,7 @@ pub struct Conversation {
 #[derive(Default)]
 struct HttpConnection {
     framing: Framing,
-    waiting: PendingRequests<PendingRequest>,
+    waiting: PendingRequests<HttpRequest>,
     /// The connection is identified: further messages are reported at once.
     known: bool,
     /// A message is missing, so that responses cannot be assigned.
@@ -43,7 +43,7 @@ struct HttpConnection {
 }
 
 /// A request that waits for its response.
-struct PendingRequest {
+struct HttpRequest {
     mark: Mark,
     request: Request,
 }
@@ -147,7 +147,7 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     connection.latest = connection.latest.max(Some(payload.time));
     connection.settled = false;
     if connection.waiting.len() < cx.settings.limits.pending.max(1) {
-        connection.waiting.push(PendingRequest { mark: payload.mark(), request });
+        connection.waiting.push(HttpRequest { mark: payload.mark(), request });
     } else {
         connection.adrift = true;
         cx.budget.meet(Limit::Pending);
@@ -178,7 +178,7 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     let body = BodyState { coded, is_cut, is_whole };
     let response = response::response(payload.bytes, body, request, sink);
     let mut endpoint = None;
-    if let Some(PendingRequest { request, mark }) = &asked {
+    if let Some(HttpRequest { request, mark }) = &asked {
         endpoint = request.endpoint;
         match endpoint.filter(|_| request.sound && response.ends_in_headers) {
             Some(endpoint) => rules::response_cut(endpoint.name(), mark, sink),
@@ -370,7 +370,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_
 /// missing.
 fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let answer_timeout = cx.settings.answer_timeout;
-    let is_due = |waiting: &PendingRequest| now.since(waiting.mark.time) >= answer_timeout;
+    let is_due = |waiting: &HttpRequest| now.since(waiting.mark.time) >= answer_timeout;
     let connection = cx.conversation.connection();
     connection.waiting.retain(is_due);
     let master = connection.waiting.first().map(|waiting| waiting.mark.side.other());

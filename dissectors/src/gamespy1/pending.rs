@@ -1,9 +1,6 @@
 //! A query that waits for its response.
 
-use crate::kit::{Question, Request};
-
-/// A query that waits for its response.
-pub(super) type PendingRequest = Request<Asked>;
+use crate::kit::Question;
 
 /// What a query asks.
 #[derive(Clone, Copy)]

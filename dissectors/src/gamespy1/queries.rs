@@ -4,7 +4,7 @@ use crate::kit::{
     Clock, Context, CrossFlowEvent, Evidence, Mark, Payload, Reply, Request, Side, Sink, Time,
 };
 
-use super::pending::{Asked, PendingRequest, QueryKind};
+use super::pending::{Asked, QueryKind};
 use super::words::TextProperties;
 use super::{GameSpy1, rules, uplink};
 
@@ -92,13 +92,13 @@ pub(super) fn answered<S: Sink>(
     sink: &mut S,
 ) -> Option<AnsweredQuery> {
     let clock = cx.settings.clock(payload.time);
-    let asks = |asked: &PendingRequest| asked.mark.side != payload.side;
-    let in_time = |asked: &PendingRequest| asks(asked) && !asked.is_overdue(clock);
+    let asks = |asked: &Request<Asked>| asked.mark.side != payload.side;
+    let in_time = |asked: &Request<Asked>| asks(asked) && !asked.is_overdue(clock);
     let requests = &cx.conversation.requests;
     let kinds = kinds_by_keys(words, payload.bytes);
-    let first = |is: &dyn Fn(&PendingRequest) -> bool| {
+    let first = |is: &dyn Fn(&Request<Asked>) -> bool| {
         let of_kind = |kind: &QueryKind| {
-            requests.position(|asked: &PendingRequest| is(asked) && asked.what.kind == *kind)
+            requests.position(|asked: &Request<Asked>| is(asked) && asked.what.kind == *kind)
         };
         kinds.iter().find_map(of_kind)
     };
@@ -130,7 +130,7 @@ fn query_answered<S: Sink>(kind: QueryKind, payload: &Payload<'_>, sink: &mut S)
 }
 
 /// A query is no longer waited for.
-fn give_up<S: Sink>(cx: &Cx<'_>, asked: &PendingRequest, clock: Clock, sink: &mut S) {
+fn give_up<S: Sink>(cx: &Cx<'_>, asked: &Request<Asked>, clock: Clock, sink: &mut S) {
     if !asked.what.kind.demands_response() {
         return;
     }
@@ -149,7 +149,7 @@ fn is_seen(cx: &Cx<'_>, side: Side) -> bool {
 /// it may still appear.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let (flow, clock) = (cx.flow, cx.settings.clock(now));
-    let waits = |asked: &PendingRequest| !flow.seen[asked.mark.side.other().index()];
+    let waits = |asked: &Request<Asked>| !flow.seen[asked.mark.side.other().index()];
     while let Some(asked) = cx.conversation.requests.take_overdue(end, waits, clock) {
         give_up(cx, &asked, clock, sink);
     }

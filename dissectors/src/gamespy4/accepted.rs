@@ -1,14 +1,14 @@
 //! Info requests that are answered although their challenge is not known to be correct.
 
 use super::packet::PacketKind;
-use super::pending::PendingRequest;
+use super::pending::Asked;
 use super::{GameSpy4, request_message, rules};
-use crate::kit::{Context, CrossFlowEvent, Evidence, Payload, ResponseDue, Sink};
+use crate::kit::{Context, CrossFlowEvent, Evidence, Payload, Request, ResponseDue, Sink};
 
 /// An info request is answered although its challenge is not known to be correct.
 pub(super) fn accepted<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
@@ -48,11 +48,11 @@ pub(super) fn accepted<S: Sink>(
 fn given_unseen<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     challenge: i32,
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     sink: &mut S,
 ) {
     if let Some(challenged) = cx.conversation.was_given_unseen(challenge, asked) {
-        let challenged = PendingRequest { due: ResponseDue::No, ..challenged };
+        let challenged = Request { due: ResponseDue::No, ..challenged };
         let name = request_message(PacketKind::Challenge).name;
         rules::answered_by_another(name, &challenged, cx.flow.evidence(), cx.flow, sink);
     }

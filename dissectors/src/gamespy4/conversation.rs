@@ -3,7 +3,7 @@
 
 use super::decode::Header;
 use super::packet::{PacketKind, RequestForm, RequestSummary};
-use super::pending::{Asked, PendingRequest};
+use super::pending::Asked;
 use super::recent_packets::RecentPackets;
 use super::unfinished::{PacketNumbers, PartResult};
 use crate::kit::{
@@ -64,7 +64,7 @@ pub(super) struct EarlyRequest {
 /// The request that a response answers.
 pub(super) enum ResponseMatch {
     /// A pending request.
-    Asked(PendingRequest),
+    Asked(Request<Asked>),
     /// None, but it is an identical copy of a packet of an earlier response.
     Copy,
     /// Possibly a request that was removed.
@@ -166,7 +166,7 @@ impl Conversation {
         payload: &Payload<'_>,
         settings: &Settings,
         budget: &mut Budget,
-    ) -> (Sending, Option<PendingRequest>) {
+    ) -> (Sending, Option<Request<Asked>>) {
         let Some(timestamp) = summary.timestamp.map(u32::to_le_bytes) else {
             return (Sending::New, None);
         };
@@ -178,7 +178,7 @@ impl Conversation {
         let is_challenge = kind == PacketKind::Challenge;
         let clock = settings.clock(payload.time);
         // A client whose info request stays unanswered may begin anew: it is the same exchange.
-        let waits = |info: PendingRequest| info.is_open() && info.waits(clock);
+        let waits = |info: Request<Asked>| info.is_open() && info.waits(clock);
         let info = summary.timestamp.and_then(|timestamp| self.info_asked(timestamp));
         let begins_anew =
             info.filter(|info| is_challenge && waits(*info)).map(|info| info.mark.frame);
@@ -195,7 +195,7 @@ impl Conversation {
                 return (Sending::of(goes_on, again.or(begins_anew)), None);
             }
             self.requests.take(at);
-            overdue = Some(before).filter(PendingRequest::is_open);
+            overdue = Some(before).filter(Request::is_open);
         }
         // Another challenge begins another exchange.
         if is_challenge
@@ -239,8 +239,8 @@ impl Conversation {
     pub(super) fn was_given_unseen(
         &mut self,
         challenge: i32,
-        asked: &PendingRequest,
-    ) -> Option<PendingRequest> {
+        asked: &Request<Asked>,
+    ) -> Option<Request<Asked>> {
         let at = self.unchallenged_before(asked.mark.frame)?;
         self.give(challenge);
         self.requests.take(at)
@@ -248,15 +248,15 @@ impl Conversation {
 
     /// The place of the request with the timestamp of a response, unchanged or masked.
     fn echoed(&self, kind: PacketKind, timestamp: u32) -> Option<usize> {
-        let is = |asked: &PendingRequest| asked.what.kind == kind;
-        let exactly = |asked: &PendingRequest| asked.what.timestamp() == timestamp;
-        let masked = |asked: &PendingRequest| echoes(asked.what.timestamp(), timestamp);
+        let is = |asked: &Request<Asked>| asked.what.kind == kind;
+        let exactly = |asked: &Request<Asked>| asked.what.timestamp() == timestamp;
+        let masked = |asked: &Request<Asked>| echoes(asked.what.timestamp(), timestamp);
         let exact = self.requests.latest(|asked| is(asked) && exactly(asked));
         exact.or_else(|| self.requests.latest(|asked| is(asked) && masked(asked)))
     }
 
     /// The info request with the timestamp of a response.
-    fn info_asked(&self, timestamp: u32) -> Option<PendingRequest> {
+    fn info_asked(&self, timestamp: u32) -> Option<Request<Asked>> {
         self.requests.get(self.echoed(PacketKind::Info, timestamp)?)
     }
 
@@ -279,19 +279,19 @@ impl Conversation {
         let exact = echoed.and_then(|at| self.requests.get(at));
         let is_exact = exact.is_some_and(|asked| asked.what.timestamp() == timestamp);
         let given_up = !is_exact && self.requests.take_given_up();
-        let waits = |asked: &PendingRequest| asked.what.kind == kind && asked.is_open();
+        let waits = |asked: &Request<Asked>| asked.what.kind == kind && asked.is_open();
         let at = echoed.or_else(|| self.requests.latest(waits));
         // It is unknown which of the two it answers, so that none is reported as unanswered.
         if given_up {
-            at.and_then(|at| self.requests.change(at, PendingRequest::settle));
+            at.and_then(|at| self.requests.change(at, Request::settle));
             return ResponseMatch::GivenUp;
         }
         at.and_then(|at| self.settle_at(at)).map_or(ResponseMatch::Nothing, ResponseMatch::Asked)
     }
 
     /// The request at this place was answered: if no further response is due, it no longer waits.
-    fn settle_at(&mut self, at: usize) -> Option<PendingRequest> {
-        let asked = self.requests.change(at, PendingRequest::settle)?;
+    fn settle_at(&mut self, at: usize) -> Option<Request<Asked>> {
+        let asked = self.requests.change(at, Request::settle)?;
         if asked.left == 0 {
             let client = self.client();
             self.requests.take(at);
@@ -304,7 +304,7 @@ impl Conversation {
 
     /// The request in the form for a sink. The challenge round and the following info request are
     /// one exchange.
-    pub(super) fn reply_to(&mut self, asked: &PendingRequest) -> Reply {
+    pub(super) fn reply_to(&mut self, asked: &Request<Asked>) -> Reply {
         let complete = asked.what.kind == PacketKind::Info;
         let rest = self.rest.get_or_default();
         let began = rest.began.unwrap_or(asked.mark.time);
@@ -339,7 +339,7 @@ impl Conversation {
     /// Whether the client has asked for a challenge that did not come so far.
     pub(super) fn waits_for_challenge(&self) -> bool {
         let waits =
-            |asked: &PendingRequest| asked.what.kind == PacketKind::Challenge && asked.is_open();
+            |asked: &Request<Asked>| asked.what.kind == PacketKind::Challenge && asked.is_open();
         self.requests.iter().any(|asked| waits(&asked))
     }
 
@@ -349,7 +349,7 @@ impl Conversation {
     }
 
     /// All requests that are pending at the end of the flow, the oldest first.
-    pub(super) fn take_asked(&mut self) -> impl Iterator<Item = PendingRequest> + use<> {
+    pub(super) fn take_asked(&mut self) -> impl Iterator<Item = Request<Asked>> + use<> {
         self.requests.take_all()
     }
 
@@ -419,7 +419,7 @@ impl Conversation {
         {
             return None;
         }
-        let waits = |asked: &PendingRequest| asked.what.kind == PacketKind::Info;
+        let waits = |asked: &Request<Asked>| asked.what.kind == PacketKind::Info;
         let mut waiting = self.requests.iter().filter(waits);
         let asked = waiting.next().filter(|asked| asked.is_open() && waiting.next().is_none())?;
         let asked = asked.what.timestamp();
@@ -479,7 +479,7 @@ impl Conversation {
 }
 
 /// A request was sent again: if its challenge was correct once, it stays correct.
-fn repeat(asked: &mut PendingRequest, again: PendingRequest) {
+fn repeat(asked: &mut Request<Asked>, again: Request<Asked>) {
     let is_right = asked.what.verified == Some(true);
     let verified = if is_right { Some(true) } else { again.what.verified };
     asked.sent_again(again.mark);

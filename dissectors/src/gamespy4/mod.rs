@@ -50,12 +50,12 @@ use decode::Header;
 use messages as m;
 use packet::{PacketKind, RequestForm, RequestSummary, ResponseSummary};
 use parts::{fragment_fields, give_up_overdue, part};
-use pending::PendingRequest;
+use pending::Asked;
 use response::DecodeContext;
 
 use crate::kit::{
     Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Message,
-    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time, Treatment,
+    Outline, Payload, Protocol, Read, Request, ResponseDue, Sink, Time, Treatment,
 };
 
 /// GameSpy query protocol 4.
@@ -533,7 +533,7 @@ const fn kind_name(kind: PacketKind) -> &'static str {
 /// A request that is no longer pending.
 fn unanswered<S: Sink>(
     cx: &Context<'_, GameSpy4>,
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     now: Time,
     sink: &mut S,
 ) {

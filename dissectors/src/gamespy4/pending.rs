@@ -1,10 +1,7 @@
 //! A request that waits for its response.
 
 use super::packet::{PacketKind, RequestForm};
-use crate::kit::{Question, Request};
-
-/// A request that waits for its response.
-pub(super) type PendingRequest = Request<Asked>;
+use crate::kit::Question;
 
 /// What a request asks.
 #[derive(Clone, Copy)]

@@ -15,7 +15,7 @@ use super::filter::WantedAddresses;
 use super::info_keys::{Engine, InfoSummary};
 use super::listing::{Listing, QueryPosition, ReplyMatch, first_query};
 use super::messages::{CHALLENGE_RESPONSE, JOIN, QUERY};
-use super::pending::{Asked, PendingRequest, Query, ServerChallenge};
+use super::pending::{Asked, Query, ServerChallenge};
 use super::registration::{ChallengeReason, Claimed, JoinResult, Registration, first_join};
 use super::reply::{BLOCK, ReplySummary};
 use super::rules;
@@ -130,7 +130,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
 /// A message with a wrong header is a reply only if a reply is due.
 fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
     let clock = cx.settings.clock(payload.time);
-    let is_due = |asked: PendingRequest| {
+    let is_due = |asked: Request<Asked>| {
         let is_query = asked.what.query().is_some() && asked.mark.side != payload.side;
         is_query && asked.is_open() && !asked.is_overdue(clock)
     };
@@ -311,7 +311,7 @@ fn reply<S: Sink>(
 }
 
 /// Adds a message that waits for a response, or a repeat of one.
-fn wait<S: Sink>(cx: &mut Cx<'_>, asked: PendingRequest, sink: &mut S) -> Sending {
+fn wait<S: Sink>(cx: &mut Cx<'_>, asked: Request<Asked>, sink: &mut S) -> Sending {
     let clock = cx.settings.clock(asked.mark.time);
     let sent = cx.conversation.requests.send(asked, cx.settings, cx.budget);
     if let Some(overdue) = sent.overdue {
@@ -367,10 +367,10 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     let early = registration.take_early();
     // One challenge answers one request, and joins come first. Where an info string followed an old join, the challenge for it
     // is only missing from the capture.
-    let is_served = |asked: &PendingRequest| {
+    let is_served = |asked: &Request<Asked>| {
         early.is_none() && asked.is_overdue(clock) && registration.claimed_since(asked.mark.time)
     };
-    let fits = |asked: &PendingRequest| match asked.what {
+    let fits = |asked: &Request<Asked>| match asked.what {
         _ if is_served(asked) => None,
         Asked::Challenge(_) => Some(0),
         Asked::NewChallenge => Some(1),
@@ -417,7 +417,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, summary: &InfoSummary, 
         return;
     }
     let before = take(Asked::NewChallenge).filter(|asked| asked.is_overdue(clock));
-    let is_elsewhere = |asked: PendingRequest| {
+    let is_elsewhere = |asked: Request<Asked>| {
         let join = SeenMessage { mark: asked.mark, ..payload.seen() };
         matches!(asked.what, Asked::Challenge(_)) && cx.shared.waiting.was_answered_elsewhere(&join)
     };
@@ -514,7 +514,7 @@ fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink:
 }
 
 /// A message is no longer waited for.
-fn unanswered<S: Sink>(cx: &Cx<'_>, asked: &PendingRequest, clock: Clock, sink: &mut S) {
+fn unanswered<S: Sink>(cx: &Cx<'_>, asked: &Request<Asked>, clock: Clock, sink: &mut S) {
     if asked.due != ResponseDue::Yes {
         return;
     }

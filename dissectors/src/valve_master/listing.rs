@@ -4,12 +4,12 @@
 use std::hash::BuildHasher;
 
 use crate::kit::{
-    Answer, Budget, Clock, Exchanges, Map, Mark, Payload, Reply, ResponseDue, Side, Time,
+    Answer, Budget, Clock, Exchanges, Map, Mark, Payload, Reply, Request, ResponseDue, Side, Time,
     keyed_hash,
 };
 
 use super::endpoint::{Endpoint, ZERO};
-use super::pending::{Asked, FilterHash, PendingRequest, Query};
+use super::pending::{Asked, FilterHash, Query};
 use super::reply::ReplySummary;
 
 /// How a query relates to earlier ones.
@@ -119,7 +119,7 @@ impl Listing {
     }
 
     /// Whether a query other than the latest one waits.
-    fn is_earlier(&self, asked: &PendingRequest) -> bool {
+    fn is_earlier(&self, asked: &Request<Asked>) -> bool {
         let is_latest = |query| self.latest.is_some_and(|(latest, _)| latest.repeats(query));
         asked.is_open() && asked.what.query().is_some_and(|query| !is_latest(query))
     }
@@ -150,7 +150,7 @@ impl Listing {
         };
         let pause = mark.time.since(sent.time);
         let is_same = query.repeats(&before);
-        let waits = |asked: PendingRequest| {
+        let waits = |asked: Request<Asked>| {
             asked.is_open() && asked.what.query().is_some_and(|asked| asked.repeats(&query))
         };
         if is_same
@@ -182,7 +182,7 @@ impl Listing {
             _ => Some(Change::Filter),
         };
         // It asks from an address of the reply to the query before, which the capture lacks.
-        let is_before = |asked: &PendingRequest| {
+        let is_before = |asked: &Request<Asked>| {
             asked.is_open() && asked.what.query().is_some_and(|asked| asked.repeats(&before))
         };
         if ![self.last, before.seed].contains(&query.seed)
@@ -204,7 +204,7 @@ impl Listing {
         clock: Clock,
     ) -> ReplyMatch {
         let copy = self.is_copy(payload, clock.timeout);
-        let waits = |asked: PendingRequest| self.is_earlier(&asked) && !asked.is_overdue(clock);
+        let waits = |asked: Request<Asked>| self.is_earlier(&asked) && !asked.is_overdue(clock);
         let other_waits = requests.iter().any(waits);
         let answers = self.answers(copy, reply.keyed, payload, requests, clock);
         if copy && !matches!(answers, ReplyMatch::Query { .. }) {
@@ -245,7 +245,7 @@ impl Listing {
         let Some((query, _)) = self.latest.filter(|(_, mark)| mark.side != payload.side) else {
             return ReplyMatch::Nothing;
         };
-        let is_query = |asked: &PendingRequest| asked.what.query().map(|_| 0);
+        let is_query = |asked: &Request<Asked>| asked.what.query().map(|_| 0);
         let best = requests.best(is_query, true, payload.side, clock);
         match best.and_then(|(_, at)| requests.answer(at, Answer::ONLY, |_| false, clock)) {
             Some(asked) if asked.is_open() => {

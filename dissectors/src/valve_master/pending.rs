@@ -1,12 +1,9 @@
 //! The messages that wait for a response: a client's query, a server's join or its info string with a wrong
 //! challenge, and a master's challenge.
 
-use crate::kit::{Question, Request};
+use crate::kit::Question;
 
 use super::endpoint::Endpoint;
-
-/// A message that waits for its response.
-pub(super) type PendingRequest = Request<Asked>;
 
 /// What it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

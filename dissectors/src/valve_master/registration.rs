@@ -1,16 +1,16 @@
 //! The registration of one game server with one master: joins, challenges, and challenge responses.
 //! It makes observations and checks no rules.
 
-use crate::kit::{Exchanges, Mark, ResponseDue, Time, room};
+use crate::kit::{Exchanges, Mark, Request, ResponseDue, Time, room};
 
 use super::info_keys::{Engine, InfoSummary};
-use super::pending::{Asked, PendingRequest, ServerChallenge};
+use super::pending::{Asked, ServerChallenge};
 
 /// Why a challenge may have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChallengeReason {
     /// A join or an info string with a wrong challenge, as it waited.
-    Asked(PendingRequest),
+    Asked(Request<Asked>),
     /// An info string before it that cannot be checked, or a join that was given up.
     Perhaps,
     /// A join that is due, and not in the capture.
@@ -115,7 +115,7 @@ pub(super) struct JoinResult {
 }
 
 /// The first join that waits.
-pub(super) fn first_join(requests: &Exchanges<Asked>) -> Option<(ServerChallenge, PendingRequest)> {
+pub(super) fn first_join(requests: &Exchanges<Asked>) -> Option<(ServerChallenge, Request<Asked>)> {
     requests.iter().find_map(|asked| match asked.what {
         Asked::Challenge(server_challenge) => Some((server_challenge, asked)),
         _ => None,
@@ -169,7 +169,7 @@ impl Registration {
     }
 
     /// Adds a join. `waits`: so does an earlier one.
-    pub(super) fn join(&mut self, join: &PendingRequest, waits: bool, timeout: i64) -> JoinResult {
+    pub(super) fn join(&mut self, join: &Request<Asked>, waits: bool, timeout: i64) -> JoinResult {
         let Asked::Challenge(server_challenge) = join.what else { return JoinResult::default() };
         let now = join.mark.time;
         let early = self.early.take();
@@ -242,7 +242,7 @@ impl Registration {
     pub(super) fn challenge(
         &mut self,
         value: Option<u32>,
-        asked: Option<PendingRequest>,
+        asked: Option<Request<Asked>>,
     ) -> ChallengeReason {
         let why = match asked {
             Some(asked) => ChallengeReason::Asked(asked),

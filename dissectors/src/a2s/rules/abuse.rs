@@ -2,11 +2,11 @@
 //! specification.
 
 use crate::abuse_rules::SEC004;
-use crate::kit::{Evidence, Mark, Sink, Span};
+use crate::kit::{Evidence, Mark, Request, Sink, Span};
 use crate::rule;
 
 use crate::a2s::kinds::{ChallengeStatus, RequestKind, ResponseKind};
-use crate::a2s::pending::PendingRequest;
+use crate::a2s::pending::Asked;
 
 rule! {
     /// Engines reassemble split packets before they verify the sender; crafted headers have crashed
@@ -68,7 +68,7 @@ rule! {
 }
 
 pub(super) fn info_challenged<S: Sink>(
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     response: ResponseKind,
     at: Span,
     sink: &mut S,

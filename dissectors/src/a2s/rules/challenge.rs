@@ -1,11 +1,11 @@
 //! Challenges: their format, which clients may use them, and which requests need them.
 
-use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Rule, Sink, Span};
+use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Request, Rule, Sink, Span};
 use crate::rule;
 
 use crate::a2s::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use crate::a2s::occasion::Occasion;
-use crate::a2s::pending::{Notes, PendingRequest};
+use crate::a2s::pending::{Asked, Notes};
 
 rule! {
     /// Clients copy the four bytes into their next request; with fewer they have nothing to copy.
@@ -158,7 +158,7 @@ const MOST_ROUNDS: u8 = 3;
 /// How often in a row a server has answered a valid challenge for this kind of request with another
 /// one, including this response.
 pub(super) fn challenge_rounds<S: Sink>(
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     rounds: u8,
     at: Span,
     sink: &mut S,
@@ -175,7 +175,7 @@ pub(super) fn challenge_rounds<S: Sink>(
 /// How a server handled a request's challenge, or its absence. `guarded`: the server requires a
 /// challenge for such requests. Servers from before 2020 ignore bytes after an info request.
 pub(super) fn challenge_used<S: Sink>(
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     response: ResponseKind,
     guarded: bool,
     at: Span,
@@ -226,7 +226,7 @@ pub(super) fn challenge_used<S: Sink>(
 
 /// A challenge is accepted that this server is not known to have given to this client.
 pub(in crate::a2s) fn accepted<S: Sink>(
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     occasion: &Occasion,
     guarded: bool,
     at: Span,

@@ -4,14 +4,15 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    CrossFlowEvent, Evidence, Mark, Read, ResponseDue, ResponseRules, Sink, Span, Unmatched,
+    CrossFlowEvent, Evidence, Mark, Read, Request, ResponseDue, ResponseRules, Sink, Span,
+    Unmatched,
 };
 use crate::rule;
 
 use super::{abuse, challenge};
 use crate::a2s::kinds::{ChallengeStatus, ResponseKind};
 use crate::a2s::occasion::Occasion;
-use crate::a2s::pending::PendingRequest;
+use crate::a2s::pending::Asked;
 
 rule! {
     /// A client that gets another kind of response cannot use it.
@@ -68,7 +69,7 @@ pub(in crate::a2s) fn sent<S: Sink>(
 /// A request was answered. `rounds`: how often in a row a valid challenge was answered by another challenge, up to a limit.
 /// `guarded`: the server requires a challenge for such requests. `again`: an earlier sending of the request was answered, too.
 pub(in crate::a2s) fn answered<S: Sink>(
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     response: ResponseKind,
     rounds: u8,
     guarded: bool,
@@ -108,7 +109,7 @@ pub(in crate::a2s) fn answered_in_another_form<S: Sink>(
 
 /// A request was answered with another kind of response.
 pub(in crate::a2s) fn answered_wrongly<S: Sink>(
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     response: ResponseKind,
     at: Span,
     sink: &mut S,
@@ -161,14 +162,14 @@ pub(in crate::a2s) fn answered_elsewhere<S: Sink>(
 }
 
 /// A response of another endpoint answered that request.
-pub(in crate::a2s) fn was_answered_elsewhere<S: Sink>(asked: &PendingRequest, sink: &mut S) {
+pub(in crate::a2s) fn was_answered_elsewhere<S: Sink>(asked: &Request<Asked>, sink: &mut S) {
     if asked.due == ResponseDue::Yes {
         sink.recalled(&A2S062, true, Evidence::default(), &asked.mark, String::new);
     }
 }
 
 /// No response came, unless another endpoint sent it.
-pub(in crate::a2s) fn overdue<S: Sink>(asked: &PendingRequest, occasion: &Occasion, sink: &mut S) {
+pub(in crate::a2s) fn overdue<S: Sink>(asked: &Request<Asked>, occasion: &Occasion, sink: &mut S) {
     let (name, bit) = (asked.what.kind.name(), asked.what.kind.bit());
     let unmatched = Unmatched::in_vain(&ELSEWHERE, name, bit, asked, occasion.evidence);
     let unmatched = Unmatched { challenge: occasion.challenge, ..unmatched };

@@ -1,10 +1,11 @@
 //! Queries to game servers, and their responses in parts.
 
-use crate::gamespy1::pending::{PendingRequest, QueryKind};
+use crate::gamespy1::pending::{Asked, QueryKind};
 use crate::gamespy1::words::decimal;
 use crate::kit::repeated_names::repeated;
 use crate::kit::{
-    CrossFlowEvent, Evidence, Mark, Quoted, Read, ResponseRules, SeenMessage, Sink, Span, Unmatched,
+    CrossFlowEvent, Evidence, Mark, Quoted, Read, Request, ResponseRules, SeenMessage, Sink, Span,
+    Unmatched,
 };
 use crate::rule;
 
@@ -49,7 +50,7 @@ pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
 
 /// A query that the asked server did not answer; another one may have.
 pub(in crate::gamespy1) fn query_ignored<S: Sink>(
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     evidence: Evidence,
     seen: SeenMessage,
     sink: &mut S,

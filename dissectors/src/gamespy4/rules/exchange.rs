@@ -1,9 +1,9 @@
 //! The order of messages: which request a response answers, and the use of challenges.
 
-use crate::gamespy4::pending::PendingRequest;
+use crate::gamespy4::pending::Asked;
 use crate::kit::{
-    CrossFlowEvent, Evidence, FlowFacts, Mark, Read, ResponseRules, Rule, SeenMessage, Sink, Span,
-    Unmatched,
+    CrossFlowEvent, Evidence, FlowFacts, Mark, Read, Request, ResponseRules, Rule, SeenMessage,
+    Sink, Span, Unmatched,
 };
 use crate::rule;
 
@@ -113,7 +113,7 @@ pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
 /// A request that is no longer pending, unless another endpoint has answered it.
 pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     name: &'static str,
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     evidence: Evidence,
     flow: &FlowFacts,
     sink: &mut S,

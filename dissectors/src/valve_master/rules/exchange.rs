@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    CrossFlowEvent, Evidence, Payload, ResponseDue, ResponseRules, Rule, Sink, Span, Unmatched,
+    CrossFlowEvent, Evidence, Payload, Request, ResponseDue, ResponseRules, Rule, Sink, Span,
+    Unmatched,
 };
 use crate::rule;
 use crate::valve_master::listing::ReplyMatch;
-use crate::valve_master::pending::{Asked, PendingRequest};
+use crate::valve_master::pending::Asked;
 use crate::valve_master::registration::ChallengeReason;
 
 rule! {
@@ -77,7 +78,7 @@ pub(in crate::valve_master) fn challenge_answered<S: Sink>(at: Span, sink: &mut 
 }
 
 /// The rule that demands a response, and what is wrong without one.
-fn demands(asked: &PendingRequest) -> (&'static Rule, &'static str) {
+fn demands(asked: &Request<Asked>) -> (&'static Rule, &'static str) {
     match asked.what {
         Asked::List(_) => (&VM026, "no reply came to the query"),
         Asked::Challenge(_) => (&VM047, "no challenge came to the join"),
@@ -87,13 +88,13 @@ fn demands(asked: &PendingRequest) -> (&'static Rule, &'static str) {
 }
 
 /// A message that another port of the master answered.
-pub(in crate::valve_master) fn answered_elsewhere<S: Sink>(asked: &PendingRequest, sink: &mut S) {
+pub(in crate::valve_master) fn answered_elsewhere<S: Sink>(asked: &Request<Asked>, sink: &mut S) {
     sink.recalled(demands(asked).0, true, Evidence::default(), &asked.mark, String::new);
 }
 
 /// A message that was not answered.
 pub(in crate::valve_master) fn unanswered<S: Sink>(
-    asked: &PendingRequest,
+    asked: &Request<Asked>,
     evidence: Evidence,
     sink: &mut S,
 ) {
