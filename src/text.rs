@@ -242,7 +242,7 @@ pub fn second_of_day(nanoseconds: i64) -> String {
     format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// The same, with its day if a capture has several.
+/// The second of a time, with its day if a capture has several.
 pub fn moment(time: Time, has_date: bool) -> String {
     if has_date { time.utc_second() } else { second_of_day(time.0) }
 }

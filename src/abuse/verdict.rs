@@ -53,7 +53,7 @@ pub struct SourcesOf {
     pub top: Vec<(IpAddr, u64)>,
     /// The error of these numbers, in packets.
     pub top_error: u64,
-    /// The same of networks.
+    /// The networks that sent most packets, with how many.
     pub prefixes: Vec<(String, u64)>,
 }
 

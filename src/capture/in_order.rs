@@ -63,7 +63,7 @@ enum Current {
 pub(super) trait Forked: Packets + Send + Sized + 'static {
     /// The file.
     fn path(&self) -> &Path;
-    /// The same, of the same capture.
+    /// Another reader of the same file.
     fn forked(&self) -> Option<Self>;
 }
 

@@ -148,7 +148,7 @@ impl Input {
         })
     }
 
-    /// The same, of a pipe that tells when nothing comes for a while.
+    /// This input, of a pipe that reports when nothing comes for a while.
     #[cfg(feature = "files")]
     pub(super) fn silent_if(mut self, is_silent: impl Fn() -> bool + Send + 'static) -> Input {
         if let Input::Stream(stream) = &mut self {
@@ -167,7 +167,7 @@ impl Input {
         }
     }
 
-    /// The same, with reads limited by the room.
+    /// This input, with reads limited by the room.
     pub(super) fn within(mut self, room: ReadMemory) -> Input {
         if let Input::Stream(stream) = &mut self {
             stream.chunk = room.chunk;

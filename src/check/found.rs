@@ -170,13 +170,13 @@ impl ReportedFinding {
         self.attack.as_ref().map(AttackOn::to_string).or_else(one)
     }
 
-    /// The same with its role, if it has one.
+    /// The party at fault with its role, if it has one.
     pub fn party_with_role(&self) -> Option<String> {
         let one = || self.party.map(|party| format!("{} {party}", self.who.name()));
         self.attack.as_ref().map(AttackOn::to_string).or_else(one)
     }
 
-    /// The same, with this many captures before its own.
+    /// This finding, with this many captures before its own.
     pub(super) fn of_more(self, captures: u32) -> ReportedFinding {
         let capture = self.capture.map(|capture| capture.saturating_add(captures));
         ReportedFinding { capture, ..self }

@@ -38,7 +38,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The same, of all messages and parties.
+    /// This selection, of all messages and parties.
     #[must_use]
     pub fn of_all(self) -> Selection {
         Selection { who: None, host: None, filter: None, typed: None, ..self }

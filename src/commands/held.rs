@@ -152,7 +152,7 @@ impl DelayedTexts {
         DelayedTexts { only_some, delay, ..DelayedTexts::default() }
     }
 
-    /// The same, for another capture.
+    /// Empty ones like these, for another capture.
     pub(super) fn again(&self) -> DelayedTexts {
         let DelayedTexts { only_some, delay, .. } = *self;
         DelayedTexts { only_some, delay, ..DelayedTexts::default() }

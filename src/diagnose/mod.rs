@@ -279,12 +279,12 @@ impl Diagnosis {
         }
     }
 
-    /// The same, with what attacks this finds.
+    /// This diagnosis, with what attacks this finds.
     pub fn with_attacks(self, abuse: Abuse) -> Diagnosis {
         Diagnosis { abuse: Some(abuse), ..self }
     }
 
-    /// The same, with results only for servers with this address and port, which are kept even if there are more servers
+    /// This diagnosis, with results only for servers with this address and port, which are kept even if there are more servers
     /// than fit into memory. One that is named with its port has a result even if nothing is known about it.
     pub fn of_server(self, wanted: Option<(IpAddr, Option<u16>)>) -> Diagnosis {
         Diagnosis { wanted, ..self }

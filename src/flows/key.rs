@@ -36,7 +36,7 @@ impl FlowKey {
         FlowKey { source: self.destination, destination: self.source, ports: [to, from], ..*self }
     }
 
-    /// The same for both directions of a flow, for the index.
+    /// A hash for the index, the same for both directions of a flow.
     #[inline]
     pub fn hash(&self, hasher: &impl BuildHasher) -> u64 {
         if let Some([a, b]) = self.words() {

@@ -59,7 +59,7 @@ impl SelectedRows {
         }
     }
 
-    /// The same, of messages that this filter wants.
+    /// These rows, of messages that this filter wants.
     #[must_use]
     pub fn filtered(self, filter: Option<Filter>) -> SelectedRows {
         let selection = Selection { filter: filter.clone(), ..self.selection };

@@ -35,7 +35,7 @@ pub struct Model {
     summary: Summary,
     /// The memory limit of it.
     tables: usize,
-    /// The same with open flows, if computed.
+    /// The summary with open flows, if computed.
     so_far: Option<Summary>,
     selection: Selection,
     ledger_settings: LedgerSettings,
@@ -174,7 +174,7 @@ impl Model {
         }
     }
 
-    /// The same, which judges captures like this: whether they are complete, and which severity fails them.
+    /// This model, which judges captures like this: whether they are complete, and which severity fails them.
     pub fn judging(self, complete: bool, least: Severity) -> Model {
         Model { complete, least, ..self }
     }

@@ -15,7 +15,7 @@ use super::words::{self, TextPairs};
 pub(super) const LONGEST: usize = 1024;
 
 pub(super) const CLOSING: &[u8] = b"\\final";
-/// The same with the backslash after it.
+/// `\final` with the backslash after it.
 pub(super) const CLOSED: &[u8] = b"\\final\\";
 const NUMBER: &[u8] = b"\\queryid\\";
 

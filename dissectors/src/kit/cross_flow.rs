@@ -143,7 +143,7 @@ impl CrossFlowEvent {
         CrossFlowEvent::HandedOut(given, rule, new_for)
     }
 
-    /// The same with this evidence at a breach that other flows may explain.
+    /// This event with this evidence at a breach that other flows may explain.
     #[must_use]
     pub fn with(mut self, with: Evidence) -> CrossFlowEvent {
         match &mut self {

@@ -20,7 +20,7 @@ pub fn keyed_hash(bytes: &[u8]) -> u64 {
     SEED.hash_one(bytes)
 }
 
-/// The same without the last step of mixing, which finding an entry of a map does not need, and quicker for addresses.
+/// A [`Seed`] without the last step of mixing, which finding an entry of a map does not need, and quicker for addresses.
 #[derive(Clone, Default)]
 pub struct MapSeed(foldhash::fast::RandomState);
 

@@ -340,7 +340,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         work(&mut cx, &mut self.sink)
     }
 
-    /// The same, of a connection, with the evidence that there is.
+    /// Calls `work` in the context of a connection, with the evidence that there is.
     fn run(&mut self, key: FlowKey, work: impl FnOnce(&mut Context<'_, P>, &mut S)) {
         let (complete, lost) = (self.complete, self.loses);
         self.within(key, |cx, sink| {

@@ -54,7 +54,7 @@ impl Tree {
         }
     }
 
-    /// The same, without the elements of lists, which are kept empty.
+    /// This tree without the elements of lists, which are kept empty.
     pub const fn without_elements(mut self) -> Tree {
         self.without_elements = true;
         self

@@ -52,7 +52,7 @@ impl WantedConversations {
         wanted
     }
 
-    /// The same, judged by what their capture, read to this time, shows: a request at their end may have been
+    /// These, judged by what their capture, read to this time, shows: a request at their end may have been
     /// waited for.
     pub(super) fn until(self, until: Option<Time>) -> WantedConversations {
         WantedConversations { until, ..self }

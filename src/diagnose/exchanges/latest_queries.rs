@@ -56,7 +56,7 @@ impl LatestQuery {
         self.other.take().is_some_and(|at| time.since(at) < timeout)
     }
 
-    /// The same as the next query after this one.
+    /// This query as the next one after `before`.
     fn after(mut self, before: &LatestQuery) -> LatestQuery {
         let mut places = self.kinds.iter_mut();
         let latest = places.next().and_then(|latest| *latest);

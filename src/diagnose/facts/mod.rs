@@ -81,7 +81,7 @@ impl FirstFrames {
         }
     }
 
-    /// The same in the order of the capture.
+    /// These frames in the order of the capture.
     pub(in crate::diagnose) fn in_order(mut self) -> FirstFrames {
         self.frames[..usize::from(self.count)].sort_unstable();
         self

@@ -347,7 +347,7 @@ impl Server {
         }
     }
 
-    /// The same, which is counted elsewhere.
+    /// A response to this client fails a condition, which is counted elsewhere.
     pub(super) fn fails_beside(&mut self, client: IpAddr, item: Item, frame: u64) {
         self.fact_mut(item).interrupted(frame);
         self.fails_toward(client, item, frame);

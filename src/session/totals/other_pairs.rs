@@ -72,7 +72,7 @@ impl PairTraffic {
         self.sibling = self.sibling.or(other.sibling);
     }
 
-    /// The same for the other order of the ends.
+    /// This traffic with its ends in the other order.
     fn reversed(&self) -> PairTraffic {
         let mut reversed = *self;
         reversed.packets.reverse();

@@ -12,7 +12,7 @@ pub(super) struct Theme {
 }
 
 impl Theme {
-    /// The same as in reports.
+    /// The style of a tone, as in reports.
     pub(super) fn tone(self, tone: Tone) -> Style {
         let mut style = Style::new();
         if tone == Tone::Faint {

@@ -98,7 +98,7 @@ impl<K: Copy> LatestRequests<K> {
         self.expects_for(payload, |_| true)
     }
 
-    /// The same for such a request.
+    /// Whether such a request waits for one.
     pub fn expects_for(&self, payload: &Payload<'_>, is_it: impl FnOnce(K) -> bool) -> bool {
         self.find(payload).is_some_and(|asked| is_it(asked.kind))
     }

@@ -23,7 +23,7 @@ impl Divided {
         divided.if_enough().filter(|it| it.is_apart(missing))
     }
 
-    /// The same, if of neither there are few, and of those that have the property at least half are unanswered.
+    /// These, if of neither there are few, and of those that have the property at least half are unanswered.
     pub(super) fn if_enough(self) -> Option<Divided> {
         let Divided { suspects, others } = &self;
         let is_half = 2 * suspects.missing() >= suspects.asked;
@@ -31,7 +31,7 @@ impl Divided {
         (is_half && is_enough).then_some(self)
     }
 
-    /// The same, if those that have the property are unanswered now and then only: at least one of five, and if the others
+    /// They are divided so, if those that have the property are unanswered now and then only: at least one of five, and if the others
     /// were, too, some would be.
     pub(super) fn now_and_then(
         suspects: ExchangeCounts,

@@ -62,7 +62,7 @@ impl Pattern {
             .then_some((span, suspects.asked))
     }
 
-    /// The same for one kind.
+    /// Nearly all unanswered requests, and at least so many, are of one kind, which was answered before.
     pub(super) fn end_of_a_kind(&self, least: u64) -> Option<Candidate> {
         let kinds = self.kinds.iter().map(|kind| (kind.name, kind.history));
         self.end_of_a("kind", Vec::from_iter(kinds), least)
