@@ -86,7 +86,8 @@ pub(super) struct AttackTarget {
 impl<'m> TrafficMeasure<'m> {
     pub(super) fn of(
         abuse: &Abuse,
-        (target, at): (&'m Target, IpAddr),
+        target: &'m Target,
+        at: IpAddr,
         seconds: f64,
         is_carpet: bool,
     ) -> Self {

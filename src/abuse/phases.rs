@@ -75,7 +75,7 @@ impl Phases {
             self.is_busy_after(packet.time.0.div_euclid(SECOND));
             if self.is_calm {
                 self.becomes_busy();
-                self.moves_source(what, to, (packet, answers), room);
+                self.moves_source(what, to, packet, answers, room);
             }
         }
         if self.is_calm {
@@ -158,7 +158,8 @@ impl Phases {
         &mut self,
         what: (Option<Id>, &'static str),
         to: SocketAddr,
-        (packet, answers): (&SampledPacket, PlainAnswers),
+        packet: &SampledPacket,
+        answers: PlainAnswers,
         room: &mut TargetRoom,
     ) {
         let Some(calm) = &mut self.other else { return };

@@ -545,7 +545,7 @@ impl Abuse {
         }
         let ports = || targets.iter().map(SocketAddr::port);
         let ports = ports().min().unwrap_or(at.port())..=ports().max().unwrap_or(at.port());
-        let measure = TrafficMeasure::of(self, (target, at.ip()), seconds, network.is_some());
+        let measure = TrafficMeasure::of(self, target, at.ip(), seconds, network.is_some());
         let others = self.beside(at);
         let attacked = AttackTarget { kind, ports, at, network, others, forged };
         let collateral = self.setting.collateral;

@@ -378,8 +378,8 @@ impl Diagnosis {
                 let headers = &datagram.headers;
                 self.game_messages.sends(headers.from);
                 if self.hosts.contains_key(&headers.from.ip()) {
-                    let hops = (headers.hop_limit, headers.direction);
-                    self.everywhere.sends(headers.from.ip(), hops);
+                    let (from, hop_limit) = (headers.from.ip(), headers.hop_limit);
+                    self.everywhere.sends(from, hop_limit, headers.direction);
                     self.identifications.datagram(headers, self.remembered);
                 }
             }

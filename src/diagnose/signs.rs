@@ -150,7 +150,7 @@ impl Diagnosis {
             }
         };
         let master = context.flow.ends.into_iter().find(|end| end.ip() != address.ip());
-        self.sign((address, master), symptom, &sign);
+        self.sign(address, master, symptom, &sign);
         (is_about_message && sign.verdict != Verdict::Note).then_some(symptom.item)
     }
 
@@ -167,7 +167,8 @@ impl Diagnosis {
     /// A finding shows something about a server, and the master or client at the other end, if that is known.
     pub(super) fn sign(
         &mut self,
-        (address, other): (SocketAddr, Option<SocketAddr>),
+        address: SocketAddr,
+        other: Option<SocketAddr>,
         symptom: &Symptom,
         sign: &FindingSign<'_>,
     ) {
@@ -213,7 +214,7 @@ impl Diagnosis {
                 let port = other.filter(|_| is_of_registration(symptom.item));
                 match port.and_then(|end| Some((end.port(), server.with(end.ip())?))) {
                     Some((port, registration)) => registration.fails_at(port, symptom.item, why),
-                    None => server.fails((kind, master), symptom.item, &why),
+                    None => server.fails(kind, master, symptom.item, &why),
                 }
                 master
                     .into_iter()
@@ -233,7 +234,7 @@ impl Diagnosis {
         // It has a number, too.
         self.identifications.other(sender.ip(), self.remembered);
         let Some(host) = self.hosts.get_mut(&sender.ip()) else { return };
-        self.everywhere.sends(sender.ip(), (context.hop_limit, context.direction));
+        self.everywhere.sends(sender.ip(), context.hop_limit, context.direction);
         let server = match sender.port() {
             0 if host.has_more => {
                 host.lost = Some(frame);
@@ -306,7 +307,7 @@ impl Diagnosis {
                 match what {
                     ServerPacketKind::Join { master } => {
                         let why = Failure::new(cause, error.frame, text);
-                        server.fails((None, Some(master)), Item::Challenged, &why);
+                        server.fails(None, Some(master), Item::Challenged, &why);
                     }
                     ServerPacketKind::Request { kind, .. } => {
                         let why = Failure::new(cause, error.frame, &*text);
@@ -409,7 +410,7 @@ fn unanswered(
         }
         _ => None,
     };
-    server.fails((kind, None), Item::Answered, &Failure::new(cause, frame, words));
+    server.fails(kind, None, Item::Answered, &Failure::new(cause, frame, words));
 }
 /// What an ICMP error says.
 fn in_words(error: &IcmpEvent) -> String {

@@ -100,13 +100,14 @@ impl Client {
             return None;
         }
         let given = of_port?.clone();
-        self.another_challenge((to, frame), &given, challenge)
+        self.another_challenge(to, frame, &given, challenge)
     }
 
     /// It got one challenge, and returns another one.
     fn another_challenge(
         &mut self,
-        (server, frame): (SocketAddr, u64),
+        server: SocketAddr,
+        frame: u64,
         given: &str,
         challenge: &str,
     ) -> Option<Failure> {

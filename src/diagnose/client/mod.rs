@@ -449,7 +449,7 @@ impl Client {
             }
             let is_judged = answers.contains(id) && !is_lossy && !explains(server);
             if is_judged {
-                self.gets_answers(own, (*server, *counts), pattern);
+                self.gets_answers(own, *server, *counts, pattern);
             }
         }
     }
@@ -477,7 +477,8 @@ impl Client {
     fn gets_answers(
         &mut self,
         own: IpAddr,
-        (server, counts): (SocketAddr, ExchangeCounts),
+        server: SocketAddr,
+        counts: ExchangeCounts,
         pattern: &Pattern,
     ) {
         // What is owed nothing says nothing.

@@ -28,7 +28,8 @@ pub(in crate::diagnose) struct LatestQuery {
 impl LatestQuery {
     pub(in crate::diagnose) fn new(
         server: SocketAddr,
-        (frame, time): (u64, Time),
+        frame: u64,
+        time: Time,
         protocol: Id,
         kind: &'static str,
     ) -> LatestQuery {

@@ -198,7 +198,7 @@ impl Diagnosis {
         let of_others = in_lists(None).filter(|(_, it)| !place.masters.contains(&it.master));
         let sighting = own_sighting.or(of_others);
         let seen = sighting.map(|(_, sighting)| sighting);
-        let whole = list_whole((place.address, server), registration, &given, seen);
+        let whole = list_whole(place.address, server, registration, &given, seen);
         let joined_at = registration.joins.map(|(first, ..)| first);
         let timeout = self.ledger_settings.answer_timeout;
         let could_hold = whole.filter(|it| joined_at.is_none_or(|at| it.could_hold(at, timeout)));
@@ -459,7 +459,8 @@ fn not_known(registration: &mut Registration, complete: bool) {
 
 /// Whether the latest list that could contain a server is complete: that list.
 fn list_whole<'g>(
-    (address, server): (SocketAddr, &Server),
+    address: SocketAddr,
+    server: &Server,
     registration: &mut Registration,
     given: &[&'g MasterLists],
     sighting: Option<&Sighting>,
@@ -576,8 +577,8 @@ mod tests {
             let mut lists = Lists::new(10);
             let (client, master) = (end(client), end("198.51.100.9:27010"));
             let id = Id::ALL[0];
-            lists.asked((client, master), (1, Time(0)), None, (id, Vec::new()));
-            lists.listed(id, (client, master), 2, true, [end(server)]);
+            lists.asked(client, master, 1, Time(0), None, id, Vec::new());
+            lists.listed(id, client, master, 2, true, [end(server)]);
             let mut known = Registration::default();
             listed(end(server), &mut known, lists.sighting(&end(server), None).unwrap());
             known.fact(Item::Address).failure(false).map(|failure| failure.cause)

@@ -141,10 +141,13 @@ impl Lists {
     /// A client requests a list from its beginning.
     pub(in crate::diagnose) fn asked(
         &mut self,
-        (client, master): (SocketAddr, SocketAddr),
-        (request, begun): (u64, Time),
+        client: SocketAddr,
+        master: SocketAddr,
+        request: u64,
+        begun: Time,
         narrowed: Option<Vec<Vec<u8>>>,
-        (id, mut game): (Id, Vec<u8>),
+        id: Id,
+        mut game: Vec<u8>,
     ) {
         game.make_ascii_lowercase();
         let giver = (master.ip(), id);
@@ -174,7 +177,8 @@ impl Lists {
     pub(in crate::diagnose) fn listed(
         &mut self,
         id: Id,
-        (client, master): (SocketAddr, SocketAddr),
+        client: SocketAddr,
+        master: SocketAddr,
         frame: u64,
         ends: bool,
         servers: impl IntoIterator<Item = SocketAddr>,
@@ -242,7 +246,8 @@ impl Lists {
     pub(in crate::diagnose) fn enciphered(
         &mut self,
         id: Id,
-        (client, master): (SocketAddr, SocketAddr),
+        client: SocketAddr,
+        master: SocketAddr,
         frame: u64,
     ) {
         let number = self.open.get_mut(&(client, master), MOST).map(|listing| listing.number);

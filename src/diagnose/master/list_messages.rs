@@ -35,21 +35,22 @@ impl Diagnosis {
             Some(Value::Text(game)) => game.iter().copied().take(64).collect(),
             _ => Vec::new(),
         };
-        let ends = (payload.from, payload.to);
-        self.lists.asked(ends, (payload.frame, payload.time), narrowed, (id, game));
+        let (client, master) = (payload.from, payload.to);
+        self.lists.asked(client, master, payload.frame, payload.time, narrowed, id, game);
     }
 
     /// A master lists servers.
     pub(in crate::diagnose) fn list(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
         let payload = event.payload();
-        let between = (payload.to, payload.from);
+        let (client, master) = (payload.to, payload.from);
         let id = event.context().protocol?;
         if described::is_enciphered(event) {
-            self.lists.enciphered(id, between, payload.frame);
+            self.lists.enciphered(id, client, master, payload.frame);
             return None;
         }
         let ends = described::ends_list(event);
-        self.lists.listed(id, between, payload.frame, ends, described::each_listed(event));
+        let servers = described::each_listed(event);
+        self.lists.listed(id, client, master, payload.frame, ends, servers);
         None
     }
 }

@@ -39,12 +39,13 @@ impl Server {
         &mut self,
         event: &MessageEvent<'_>,
         request: Option<ServerPacketKind>,
-        (taken, timeout): (i64, i64),
+        taken: i64,
+        timeout: i64,
         shown: &mut Shown,
     ) {
         let payload = event.payload();
         let frame = payload.frame;
-        self.takes(taken, timeout, shown.kind, (payload.to.ip(), frame));
+        self.takes(taken, timeout, shown.kind, payload.to.ip(), frame);
         self.last_answered = self.last_answered.max(Some(payload.time));
         let mut packets = Vec::new();
         payload.frames(&mut packets);
@@ -101,7 +102,7 @@ impl Diagnosis {
         let follows = follows || !was_challenged && self.returns_challenge(event);
         let what = ServerPacketKind::Request { message, protocol: id, kind, follows };
         self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
-        let query = LatestQuery::new(to, (frame, payload.time), id, kind);
+        let query = LatestQuery::new(to, frame, payload.time, id, kind);
         self.asked.asks(from, query, self.remembered);
         let timeout = self.ledger_settings.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
@@ -171,7 +172,7 @@ impl Diagnosis {
             self.challenges_client(event, request);
             return Some(from);
         }
-        server.sends_data(event, request, (taken, timeout), shown);
+        server.sends_data(event, request, taken, timeout, shown);
         self.repeated.answers(event, self.remembered);
         if let Some(ServerPacketKind::Request { message, .. }) = request {
             self.responded.responds(message, event, self.remembered);
@@ -272,14 +273,15 @@ impl Server {
         taken: i64,
         timeout: i64,
         kind: Option<&'static str>,
-        (client, frame): (IpAddr, u64),
+        client: IpAddr,
+        frame: u64,
     ) {
         self.slowest = self.slowest.max(taken.unsigned_abs());
         if taken <= timeout {
             self.good_of(kind, Item::InTime, frame);
             return;
         }
-        self.fails((kind, None), Item::InTime, &late(taken, frame));
+        self.fails(kind, None, Item::InTime, &late(taken, frame));
         self.fails_toward(client, Item::InTime, frame);
     }
 

@@ -136,7 +136,8 @@ impl CommonHosts {
     pub(in crate::diagnose) fn sends(
         &mut self,
         host: IpAddr,
-        (hop_limit, direction): (u8, PacketDirection),
+        hop_limit: u8,
+        direction: PacketDirection,
     ) {
         self.ways.entry(host).or_default().see(hop_limit, direction);
     }
@@ -192,7 +193,8 @@ pub(in crate::diagnose) fn position(
     server: IpAddr,
     hops: &HopLimits,
     everywhere: &CommonHosts,
-    (clients, masters): (&[IpAddr], &[IpAddr]),
+    clients: &[IpAddr],
+    masters: &[IpAddr],
 ) -> CapturePosition {
     let HopLimits { server: own, clients: asking, masters: listing } = *hops;
     let others_routed =
@@ -233,7 +235,7 @@ mod tests {
         let position = |hops: HopLimits, pairs: &[(IpAddr, IpAddr)]| {
             let mut everywhere = CommonHosts::default();
             pairs.iter().for_each(|(from, to)| everywhere.see(*from, *to));
-            position(server, &hops, &everywhere, (&[client], &[master]))
+            position(server, &hops, &everywhere, &[client], &[master])
         };
         assert_eq!(position(hops(&[64], &[117, 50], &[55]), &[]), CapturePosition::Server);
         assert_eq!(position(hops(&[50], &[128], &[]), &[]), CapturePosition::Client);
@@ -263,7 +265,7 @@ mod tests {
             let hops =
                 HopLimits { server: of(server), clients: of(clients), ..HopLimits::default() };
             let server = IpAddr::from([10, 0, 0, 1]);
-            position(server, &hops, &CommonHosts::default(), (&[], &[]))
+            position(server, &hops, &CommonHosts::default(), &[], &[])
         };
         assert_eq!(position(&[Outgoing], &[Incoming]), CapturePosition::Server);
         assert_eq!(position(&[Incoming], &[Outgoing]), CapturePosition::Client);

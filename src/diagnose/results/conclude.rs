@@ -52,7 +52,7 @@ impl Diagnosis {
                 asked.into_iter().for_each(|asked| self.responds_elsewhere([asked, party], &sign));
             } else if let Some(server) = self.resolve(party) {
                 let client = found.client.filter(|_| symptom.item == Item::Whole);
-                self.sign((server, client), symptom, &sign);
+                self.sign(server, client, symptom, &sign);
             } else if symptom.item == Item::Whole {
                 self.responds_elsewhere_in_part(party, &sign);
             }
@@ -101,7 +101,7 @@ impl Diagnosis {
                 fact.fails_by(Vec::new());
             }
         }
-        self.sign((server, joins.map(|_| party)), &symptom, sign);
+        self.sign(server, joins.map(|_| party), &symptom, sign);
     }
 
     /// Whether a response from elsewhere is in place of one of the server that was asked, and not one to a request that

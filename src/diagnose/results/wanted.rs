@@ -14,7 +14,7 @@ impl Diagnosis {
         let (masters, servers): (Vec<_>, Vec<_>) =
             self.servers.keys().copied().partition(|address| masters.contains(address));
         let mut shown = match self.wanted {
-            Some(wanted) => self.named(wanted, servers, masters),
+            Some((ip, port)) => self.named(ip, port, servers, masters),
             None => servers,
         };
         shown.sort_unstable();
@@ -25,7 +25,8 @@ impl Diagnosis {
     /// masters. What is none of them is looked up all the same.
     fn named(
         &mut self,
-        (ip, port): (IpAddr, Option<u16>),
+        ip: IpAddr,
+        port: Option<u16>,
         mut servers: Vec<SocketAddr>,
         masters: Vec<SocketAddr>,
     ) -> Vec<SocketAddr> {

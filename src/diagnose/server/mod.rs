@@ -320,7 +320,8 @@ impl Server {
     /// A response to a request of this kind, or a message with this master, shows that the condition is not met.
     pub(super) fn fails(
         &mut self,
-        (kind, master): (Option<&'static str>, Option<IpAddr>),
+        kind: Option<&'static str>,
+        master: Option<IpAddr>,
         item: Item,
         why: &Failure,
     ) {
@@ -439,7 +440,7 @@ impl Server {
         let masters: Vec<_> = self.masters().map(|master| master.ip()).collect();
         let clients = self.clients.iter().filter(|host| !masters.contains(host));
         let clients: Vec<_> = clients.copied().collect();
-        position(host, &self.hops, everywhere, (&clients, &masters))
+        position(host, &self.hops, everywhere, &clients, &masters)
     }
 
     /// The protocol of the masters whose lists may have it.

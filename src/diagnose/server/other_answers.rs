@@ -55,7 +55,7 @@ impl Diagnosis {
             return;
         }
         if let Some(kind) = self.answers_latest([from, to], time) {
-            self.odd_answer([from, to], (frame, time), Some(kind), is);
+            self.odd_answer([from, to], frame, time, Some(kind), is);
         }
     }
 
@@ -159,14 +159,15 @@ impl Diagnosis {
             Some(Value::Text(text)) => Some(readable(text)),
             _ => None,
         };
-        self.odd_answer(ends, (payload.frame, payload.time), kind, what_is(payload.bytes, text));
+        self.odd_answer(ends, payload.frame, payload.time, kind, what_is(payload.bytes, text));
     }
 
     /// A server sends something else than a response to a request; to one of this kind, if that is known.
     fn odd_answer(
         &mut self,
         [from, to]: [SocketAddr; 2],
-        (frame, time): (u64, Time),
+        frame: u64,
+        time: Time,
         kind: Option<&'static str>,
         is: Odd,
     ) {
@@ -177,7 +178,7 @@ impl Diagnosis {
         if let Some(LatestQuery { time: sent, .. }) = query {
             server.good_of(kind, Item::Answered, frame);
             server.good(Item::FromAsked, frame);
-            server.takes(time.since(sent), timeout, kind, (to.ip(), frame));
+            server.takes(time.since(sent), timeout, kind, to.ip(), frame);
         }
         let client = Some(to.ip());
         let new = || OddResponse { is: is.clone(), client, times: 0, frames: Vec::new() };

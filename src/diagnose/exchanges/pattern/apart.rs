@@ -60,8 +60,8 @@ impl Pattern {
     pub(super) fn limited(&self) -> Option<Candidate> {
         let (missing, frame, [client, anybody]) = (self.all.missing(), self.frame(), &self.paces);
         let all = [
-            client.by_gap(("the same client's last one", SLOW), missing, frame),
-            anybody.by_gap(("any other one", SLOW_OF_ALL), missing, frame),
+            client.by_gap("the same client's last one", SLOW, missing, frame),
+            anybody.by_gap("any other one", SLOW_OF_ALL, missing, frame),
             client.by_rank("of a client ", missing, frame),
             anybody.by_rank("", missing, frame),
             client.by_burst("of a client ", missing, frame),

@@ -94,7 +94,8 @@ impl Paces {
     /// nanoseconds on that is not soon.
     pub(super) fn by_gap(
         &self,
-        (other, slow): (&str, i64),
+        other: &str,
+        slow: i64,
         missing: u64,
         frame: u64,
     ) -> Option<Candidate> {
