@@ -72,8 +72,10 @@ impl<'b> Checked<'b> {
     }
 }
 
-/// Number of fields that are shown of any decompressed message.
+/// Limit: fields that `dissect` shows of a decompressed message, without `--full` | {}, and {INFLATED_PER_BYTE} for
+/// each compressed byte | `fields_left_out`, and in text
 const INFLATED: usize = 512;
+const INFLATED_PER_BYTE: usize = 2;
 
 impl<'a> MessageRef<'a> {
     /// A message of which only the packets and the ends are known.
@@ -119,7 +121,7 @@ impl<'a> MessageRef<'a> {
         if !self.payload.inflated {
             return self;
         }
-        let most = INFLATED.saturating_add(2 * self.payload.sent() as usize);
+        let most = INFLATED.saturating_add(INFLATED_PER_BYTE * self.payload.sent() as usize);
         MessageRef { tree: self.tree.map(|tree| tree.first(most, room)), ..self }
     }
 }

@@ -14,7 +14,8 @@ use super::sources::{PlainAnswers, Sources};
 use super::target::{Target, TargetRoom};
 use super::timeline::{MOST, PAUSE, Timeline};
 
-/// Maximum number of packets of a second that are kept until it is known whether it is a busy one.
+/// Limit: packets of a second of a target that `abuse` keeps until it is known whether an attack begins with them | {}
+/// | others count as before the attack
 const RECENT: usize = 128;
 
 /// The traffic of a target by times. It is busy at first, so that an attack from the first packet on is whole.

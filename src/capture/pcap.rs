@@ -21,7 +21,8 @@ const NANOSECONDS: u32 = 0xA1B2_3C4D;
 /// The modified format of Alexey Kuznetzov's libpcap, with longer record headers.
 const MODIFIED: u32 = 0xA1B2_CD34;
 
-/// Maximum plausible length of a record: the largest in practice are USB transfers of 128 MiB.
+/// The largest records in practice are USB transfers of 128 MiB.
+/// Limit: bytes of a pcap record | {:bytes}; {crate::capture::BORROWED:bytes} are looked at | a warning, NET009
 const PLAUSIBLE: usize = 256 << 20;
 
 /// The file's first four bytes: the magic number, and whether numbers are big-endian.

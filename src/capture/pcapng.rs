@@ -33,7 +33,7 @@ const HEAD: usize = 28;
 /// Minimum length of a block: its type, and its length at both ends.
 const SHORTEST: usize = 12;
 
-/// Maximum number of interfaces in a section.
+/// Limit: interfaces of a pcapng section | {} | a warning, NET009
 const INTERFACES: usize = 1 << 16;
 
 /// Whether these bytes begin a pcapng file.

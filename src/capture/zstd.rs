@@ -8,7 +8,8 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// How much is decoded at a time.
 const STEP: usize = 128 << 10;
 
-/// The largest window, in bytes, that a frame may require: zstd's own default limit.
+/// zstd's own default limit for the window of a frame.
+/// Limit: memory to decompress a zstd capture | {:bytes}, and half of `--memory` | an error
 const WINDOW: u64 = 128 << 20;
 
 /// An empty last block of a frame, and space for the frame's checksum.

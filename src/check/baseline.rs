@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 /// Maximum size of a baseline.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Maximum number of fingerprints of a capture.
+/// Limit: findings that differ in more than numbers, for `--write-baseline` | {} of a capture | on standard error
 const MOST: usize = 100_000;
 
 /// Maximum number of stored findings of a baseline per rule; further ones are counted.

@@ -15,7 +15,7 @@ const AROUND: usize = 8;
 /// Number of bytes shown of a long range.
 const SHOWN: usize = 32;
 
-/// Number of packets that a finding names, besides the last one.
+/// Limit: packets that a finding of `check` names | {}, and the last; `dissect` names all | `frames_left_out`
 const FRAMES: usize = 256;
 
 /// A finding and its position.

@@ -8,7 +8,7 @@ use dissectors::kit::{Code, Counts, Map, Role, Rule, RuleCounts, Verdict};
 
 use super::ReportedFinding;
 
-/// Maximum number of parties and rules.
+/// Limit: parties whose findings are counted, by rule and verdict | {} | in text, those of further parties are `more`
 const MOST: usize = 1 << 16;
 
 /// A party for counting: a server by address and port, a client by its address, since each query

@@ -54,6 +54,15 @@ pub fn run(
     }
 }
 
+/// Memory of a diagnosis, in sixteenths of that for flows.
+/// Limit: servers that `gamewire diagnose`, `report` and `view` diagnose | one for every
+/// {crate::diagnose::BYTES_OF_SERVER:bytes} of {}/32 of `flow-bytes`
+/// ({SIXTEENTHS * 16_777_216 / crate::diagnose::BYTES_OF_SERVER} of 512 MiB), 16 at least; the one that `--server`
+/// names always has room | the output says how many were left out; `cut` and `left_out` in JSON
+/// Limit: servers in masters' lists that these know | one for every {crate::diagnose::BYTES_OF_FACT} bytes of {}/128 of
+/// `flow-bytes` | the output says so; that a server is in no list is unknown
+const SIXTEENTHS: usize = 3;
+
 /// What a diagnosis begins with.
 pub(super) struct DiagnosisSetting {
     /// Memory limit for the state of a capture, and for its attacks.
@@ -78,7 +87,7 @@ impl DiagnosisSetting {
     ) -> DiagnosisSetting {
         let limits = input.limits();
         DiagnosisSetting {
-            bytes: limits.flow_bytes / 16 * 3,
+            bytes: limits.flow_bytes / 16 * SIXTEENTHS,
             attack_bytes: limits.attack_bytes(),
             ledger_settings: check::ledger_settings(&config.settings, limits.protocols.remembered),
             complete: complete.unwrap_or(config.complete),

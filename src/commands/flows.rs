@@ -21,8 +21,9 @@ use crate::rows::{
 };
 use crate::session::{Event, Needs, Totals};
 
-/// Maximum number of ended flows that are kept to write them in the order of their numbers. When it
-/// is reached, they are written, and flows that end later come after them.
+/// Limit: flows that have ended and wait to be listed by `gamewire flows` in the order of their numbers | {}, or one
+/// for every {BYTES:bytes} of `flow-bytes` if that is less | later ones come after them; with `--sort` or `--top`, only
+/// the first are listed, and standard error says how many are not
 const KEPT: usize = 1 << 18;
 
 /// One row may be kept for each of this many bytes of flow memory.

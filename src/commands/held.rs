@@ -23,7 +23,7 @@ const ERRORS: i64 = 1_000_000_000;
 /// Maximum number of errors about messages that were not reported yet.
 const EARLY: usize = 32;
 
-/// Maximum number of ICMP errors in one line.
+/// Limit: ICMP errors that the line of a message names | {} | further ones are left out
 const NOTES: usize = 16;
 
 /// Text, with the positions where a note can be inserted into a message's line.

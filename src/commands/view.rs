@@ -35,6 +35,16 @@ use again::CaptureAgain;
 use kept::{KeptPackets, KeptReader};
 use screen::SignalFlags;
 
+/// Flows take half of the memory of a run. An eighth of the rest is for each kind of state here.
+/// Limit: conversations that `gamewire view` shows | one for every {crate::view::index::BYTES_OF_CONVERSATION} bytes of
+/// 1/{2 * SHARE} of `flow-bytes`, over IPv6 {crate::view::index::BYTES_OF_CONVERSATION + 32} | the oldest are dropped;
+/// the last line says how many
+/// Limit: messages that `gamewire view` lists | one for every {crate::view::messages::BYTES_OF_MESSAGE} bytes of
+/// 1/{2 * SHARE} of `flow-bytes` | the oldest are dropped from the list; the last line says how many
+/// Limit: bytes of packets that `gamewire view` keeps of a pipe or an interface | 1/{} of `flow-bytes`,
+/// {2 * crate::commands::view::kept::CHUNK:bytes} at least | the oldest are dropped; the last line says how many
+const SHARE: usize = 4;
+
 /// The interval of updates of a live capture's tables.
 const TABLES: Duration = Duration::from_secs(1);
 
@@ -111,9 +121,7 @@ impl ViewState {
         let limits = input.limits();
         let ledger_settings = check::ledger_settings(&config.settings, limits.protocols.remembered);
         let selection = selection(config);
-        // Flows take half of the memory of a run. An eighth of the rest is for each kind of state
-        // here.
-        let part = limits.flow_bytes / 4;
+        let part = limits.flow_bytes / SHARE;
         let least = config.fail_on.unwrap_or(FailOn::Severity(Severity::Error)).least();
         let model =
             Model::new(part, part, selection, ledger_settings).judging(config.complete, least);

@@ -50,7 +50,8 @@ pub(crate) use signals::is_ignored;
 pub use source::interfaces;
 pub use write::FilePlan;
 
-/// Maximum size of the packets that wait to be read, in bytes.
+/// Limit: packets that were captured live and are not read yet | {:bytes} | at the end, as packets that came faster
+/// than they could be read; NET010
 const QUEUE: usize = 64 << 20;
 
 /// Maximum time between two looks at signals and clocks.

@@ -13,10 +13,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::host::{HostName, HostNames, Meant};
 
-/// Maximum number of clients at the same time; others wait in the kernel's queue.
+/// Limit: clients that read `--metrics` at a time | {} | others wait in the kernel's queue
 const PLACES: usize = 4;
 
-/// Maximum size of a request in bytes, with its headers.
+/// Limit: a request for `--metrics`, with its headers | {:bytes}, {HEADERS} headers, {TIME:time} | it is refused (431),
+/// or its connection is closed; capture continues
 const REQUEST: usize = 8 << 10;
 
 /// Maximum number of headers.

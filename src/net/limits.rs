@@ -3,29 +3,29 @@
 //! Anyone who can send to the recorded host controls parts of a capture; without these limits they
 //! would determine how much memory and time reading it takes.
 
-/// Headers below the transport that one packet may stack (VLAN tags, LLC, IP, ...); a packet that
-/// stacks more is malformed. Real traffic stays below ten.
+/// Real traffic has fewer than ten.
+/// Limit: headers of one packet below the transport, such as VLAN tags, LLC, IP | {} | NET008
 pub const LAYERS: u8 = 32;
 
-/// Tunnels that one packet may pass through; also the capacity of [`Tunnels`](super::Tunnels).
+/// This is also the capacity of [`Tunnels`](super::Tunnels).
+/// Limit: tunnels that one packet passes through | {} | NET008
 pub const TUNNELS: usize = 8;
 
-/// Entries of one MPLS label stack.
+/// Limit: MPLS labels in one stack | {} | NET008
 pub const LABELS: usize = 16;
 
-/// Extension headers after one IP header. RFC 8200 gives each of the six kinds one place, and
-/// destination options two.
+/// RFC 8200 gives each of the six kinds one place, and destination options two.
+/// Limit: extension headers after one IP header | {} | NET008
 pub const EXTENSION_HEADERS: usize = 16;
 
 /// Extension headers of one GTP-U packet.
 pub const GTP_EXTENSIONS: usize = 8;
 
-/// How often one packet may lead to another reassembled datagram (fragments inside a tunnel whose
-/// own packets were fragmented); the caller of [`decode_ip_payload`](super::decode_ip_payload)
-/// counts.
+/// Callers of [`decode_ip_payload`](super::decode_ip_payload) count these.
+/// Limit: fragmented datagrams inside each other, in tunnels | {} | not read further
 pub const NESTED_DATAGRAMS: usize = 4;
 
-/// Maximum end of a fragment: no IP datagram is longer.
+/// Limit: an IP datagram, and thus the end of a fragment | {} bytes | NET008
 pub const DATAGRAM: u32 = 65_535;
 
 /// Maximum number of frames that an event about a datagram names.
@@ -36,11 +36,14 @@ pub const NAMED_FRAMES: usize = 64;
 /// twice.
 pub const ECHO: i64 = 1_000_000_000;
 
+/// RFC 791 recommends 15 s initially, RFC 8200 requires 60 s, Linux waits 30 s.
+/// Limit: a datagram's fragments | {:time} from the first | NET005
+const TIMEOUT: i64 = 30_000_000_000;
+
 /// Limits of IP defragmentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentLimits {
-    /// Nanoseconds of capture time from a datagram's first fragment until it is dropped. RFC 791
-    /// recommends 15 s initially, RFC 8200 requires 60 s, Linux waits 30 s.
+    /// Nanoseconds of capture time from a datagram's first fragment until it is dropped.
     pub timeout: i64,
     /// Maximum bytes for the datagrams of one source address.
     pub source: usize,
@@ -55,6 +58,6 @@ impl FragmentLimits {
 
 impl Default for FragmentLimits {
     fn default() -> Self {
-        Self { timeout: 30_000_000_000, source: 4 << 20, total: 16 << 20 }
+        Self { timeout: TIMEOUT, source: 4 << 20, total: 16 << 20 }
     }
 }

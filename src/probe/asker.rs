@@ -9,7 +9,7 @@ use dissectors::kit::{Asking, Inquiry};
 use super::Outcome;
 use crate::spoken::{PacketMaker, Tape, is_pause};
 
-/// Maximum number of requests.
+/// Limit: requests of `probe` | {}, one every {PACE:time} | no more is asked
 pub const MOST_REQUESTS: u32 = 20;
 
 /// Minimum time between two of them.
@@ -18,9 +18,10 @@ const PACE: Duration = Duration::from_millis(500);
 /// After a datagram of an answer, how long the next one may take.
 const REST: Duration = Duration::from_millis(500);
 
-/// Maximum time from a request to the end of its answer, after the time that it may take to begin, and maximum number
-/// of its datagrams: who sends more is not listened to.
+/// Maximum time from a request to the end of its answer, after the time that it may take to begin.
 const LONGEST_ANSWER: Duration = Duration::from_secs(3);
+
+/// Limit: datagrams of an answer to `probe` | {} | the rest is not read
 const MOST_DATAGRAMS: usize = 256;
 
 /// Maximum time of a wait before looking whether to stop.

@@ -14,8 +14,10 @@ use nix::sys::time::TimeVal;
 use super::asker::{Asker, Heard, Step, local_address};
 use crate::spoken::{Connection, End, PacketMaker, is_pause};
 
-/// Maximum number of bytes of an answer, and maximum time for it after the time that it may take to begin.
+/// Limit: bytes of an answer to `probe` over TCP | {:bytes} | the rest is not read
 const MOST: usize = 1 << 20;
+
+/// Maximum time for an answer, after the time that it may take to begin.
 const LONGEST_ANSWER: Duration = Duration::from_secs(5);
 
 /// After the first bytes of what a server says before it is asked, how long further ones may take.

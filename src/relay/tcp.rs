@@ -17,7 +17,7 @@ use super::tape::SharedTape;
 use super::{Counts, LOOK};
 use crate::spoken::{self, End, PacketMaker, is_pause};
 
-/// Maximum number of connections of a relay at a time; further ones wait in the system's queue.
+/// Limit: connections of a TCP relay at a time | {} | others wait in the kernel's queue
 pub const MOST_CONNECTIONS: usize = 64;
 
 /// Bytes that are read at a time.

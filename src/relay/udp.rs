@@ -17,8 +17,8 @@ use crate::spoken::is_pause;
 /// Bytes of the longest datagram.
 const LONGEST: usize = u16::MAX as usize;
 
-/// Maximum number of client sockets that are served at a time; the one that has been silent longest is
-/// given up for a new one.
+/// Limit: client sockets of a UDP relay (`record`) | {} | the one that has been silent longest is given up; if it asked
+/// less than {WAITING:time} ago, that counts as a lost datagram, also in the capture
 pub const MOST_CLIENTS: usize = 256;
 
 /// After this time without a request, no response is expected by a client.

@@ -19,7 +19,7 @@ use exchanges::LadderExchanges;
 
 pub use text::LadderLine;
 
-/// Maximum number of arrows per capture; further messages are counted.
+/// Limit: arrows of a ladder, of `gamewire follow` and `gamewire view` | {} | further messages are counted
 pub const STEPS: usize = 20_000;
 
 /// The data of a ladder.

@@ -19,13 +19,15 @@ use crate::flows::{FlowKey, Identifier};
 pub(crate) use recording::Recording;
 use recording::{Sameness, Spoken};
 
-/// Number of datagrams that are compared with later ones. More do not come within that time.
+/// More do not come within the milliseconds that translation takes.
+/// Limit: datagrams compared with later ones, before or behind NAT | {} | an older one is not recognized: both count
 const RECENT: usize = 1 << 10;
 
-/// Number of flows, and of pairs of addresses, that are known to be translated.
+/// Limit: flows that are known to be copies of others, before or behind NAT, and pairs of addresses that may be of one
+/// host | {} to {2 * REMEMBERED} each | they are recognized anew
 const REMEMBERED: usize = 1 << 14;
 
-/// How often a flow may be translated on its way.
+/// Limit: how often a flow is translated on its way | {} | what is recorded behind further NAT counts for itself
 const TIMES: usize = 4;
 
 /// So many datagrams with different identifications are no accident.

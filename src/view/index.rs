@@ -11,10 +11,11 @@ use crate::check::{ReportedFinding, ReviewedFlow, WEIGHTS, weight};
 use crate::rows::ConversationRow;
 use crate::session::{Checked, CheckedEvent, ExchangeCounts, MessageEvent};
 
-/// Maximum bytes per message: that of a conversation with a single one.
-pub const BYTES_OF_MESSAGE: usize = 56;
+/// Bytes of a conversation with a single message, over IPv4.
+pub const BYTES_OF_CONVERSATION: usize = 60;
 
-const _: () = assert!(size_of::<KeptConversation>() + size_of::<u32>() <= BYTES_OF_MESSAGE);
+const _: () =
+    assert!(size_of::<KeptConversation>() + 2 * size_of::<u32>() == BYTES_OF_CONVERSATION);
 
 /// A stored conversation.
 #[derive(Clone, Copy, Default)]

@@ -8,6 +8,11 @@ use dissectors::kit::Time;
 use super::index::{Index, long, short};
 use crate::session::MessageEvent;
 
+/// Bytes of a message.
+const BYTES_OF_MESSAGE: usize = 20;
+
+const _: () = assert!(size_of::<KeptMessage>() == BYTES_OF_MESSAGE);
+
 /// A stored message.
 #[derive(Clone, Copy)]
 struct KeptMessage {
@@ -35,7 +40,7 @@ pub(super) struct MessageIndex {
 impl MessageIndex {
     /// An empty one that takes this many bytes of memory at most.
     pub(super) fn new(bytes: usize) -> MessageIndex {
-        let most = (bytes / size_of::<KeptMessage>()).max(16);
+        let most = (bytes / BYTES_OF_MESSAGE).max(16);
         MessageIndex { rows: VecDeque::new(), copies: 0, most, let_go: 0 }
     }
 

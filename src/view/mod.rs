@@ -36,7 +36,7 @@ use pages::Page;
 use tabs::{FoundRow, PartyRow, Tab, TabCounts};
 
 pub use draw::draw;
-pub use index::{BYTES_OF_MESSAGE, Index};
+pub use index::{BYTES_OF_CONVERSATION, Index};
 pub use model::{CaptureAnswer, Matches, Model, ReadingProgress};
 pub use opened::{OpenedConversation, OpenedMessage};
 

@@ -16,10 +16,10 @@ use crate::report::{TimeFormatter, TimeStyle};
 use crate::session::{Event, Findings, Messages, Needs, Totals};
 use crate::summary::Summary;
 
-/// Maximum number of findings of finished captures; further ones are counted.
+/// Limit: findings that `gamewire view` keeps of captures it has read | {} | further ones are counted in the last line
 const FINDINGS: usize = 20_000;
 
-/// Answers that are kept; of further captures, the tables show what was found.
+/// Limit: answers that `gamewire view` shows | {} captures | of further ones, the other tabs show what was found
 const ANSWERS: usize = 1000;
 
 /// Lines of notes that are kept.

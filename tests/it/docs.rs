@@ -27,10 +27,13 @@ fn the_pages_of_rules_and_fields_are_up_to_date() {
 #[test]
 fn the_parts_of_pages_are_up_to_date() {
     for (name, part, arguments) in xtask::PARTS {
-        let run = gamewire(arguments.iter().copied());
-        assert_eq!(run.code, 0, "{}", run.err);
+        let text = if arguments.is_empty() {
+            xtask::fixed_limits::table(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("the table")
+        } else {
+            gamewire(arguments.iter().copied()).out
+        };
         let page = page(name);
-        let updated = xtask::with_part(&page, part, &run.out).expect("the page has the part");
+        let updated = xtask::with_part(&page, part, &text).expect("the page has the part");
         assert!(page == updated, "{name} is out of date: cargo run -p xtask -- docs");
     }
 }

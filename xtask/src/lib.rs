@@ -1,13 +1,16 @@
 //! What the developers' tools share with tests and benchmarks; [`captures`] makes their captures.
 //!
-//! - [`callgrind`] counts the instructions of a program.
+//! - [`callgrind`] counts the instructions of a program, [`fixed_limits`] finds limits in the code.
 
 pub mod callgrind;
+pub mod fixed_limits;
 
-/// Parts of pages that gamewire generates: the page, the name of the part in it, and the arguments.
-pub const PARTS: [(&str, &str, &[&str]); 3] = [
+/// Parts of pages that gamewire generates: the page, the name of the part in it, and the arguments. Without
+/// arguments, it is the table of [`fixed_limits`].
+pub const PARTS: [(&str, &str, &[&str]); 4] = [
     ("docs/answers.md", "causes", &["docs", "causes"]),
     ("docs/limits.md", "limits", &["docs", "limits"]),
+    ("docs/limits.md", "fixed limits", &[]),
     ("docs/tables.md", "tables", &["docs", "tables"]),
 ];
 

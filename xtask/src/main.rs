@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use captures::samples;
-use xtask::{PAGES, PARTS, VECTORS, with_part};
+use xtask::{PAGES, PARTS, VECTORS, fixed_limits, with_part};
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   samples [--check]    writes samples/, or says what there is out of date
-  docs                 writes docs/rules.md and docs/fields.md, and parts of other pages, all of which
-                       gamewire itself makes
+  docs                 writes docs/rules.md and docs/fields.md, and parts of other pages: what gamewire
+                       itself makes, and limits in the code
   fuzz [--seconds N] [--jobs N] [TARGET...]
                        builds the fuzz targets and runs each for N seconds (10)
   bench [OPTION...]    measures gamewire, as it is packaged, and other programs on large captures, and
@@ -70,8 +70,10 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             }
             for (page, part, arguments) in PARTS {
                 let file = root.join(page);
-                let text =
-                    String::from_utf8(written(&root, arguments)?).map_err(io::Error::other)?;
+                let text = match arguments {
+                    [] => fixed_limits::table(&root)?,
+                    _ => String::from_utf8(written(&root, arguments)?).map_err(io::Error::other)?,
+                };
                 let updated = with_part(&std::fs::read_to_string(&file)?, part, &text);
                 let lacks = || io::Error::other(format!("{page} has no part {part}"));
                 std::fs::write(file, updated.ok_or_else(lacks)?)?;

@@ -4,7 +4,8 @@ use super::layout::{self, Layout, SplitHeader};
 use super::split::{Repeat, SplitResponse};
 use crate::kit::{PartSpan, Side, keyed_hash, room};
 
-/// Maximum number of responses.
+/// Limit: split responses of one flow that a later one with the same ID is compared with | {} | an ID reused after more
+/// than that is not noticed
 const MOST: usize = 8;
 
 /// The latest one is last.

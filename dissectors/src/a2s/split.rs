@@ -13,7 +13,7 @@ use super::layout::{
     TOTAL, announced, id, is_compressed, plain,
 };
 
-/// Maximum number of packets of one response, with copies.
+/// Limit: packets of one split A2S response, with copies | {} | the response is shown in parts
 const MOST_PARTS: usize = 300;
 
 /// Whether a number of a response arrived more than once.

@@ -9,7 +9,10 @@ use super::digest::CHALLENGE;
 use super::params::ApiPath;
 use super::request::{DEFAULT_PORT, Request};
 
-/// Maximum number of pending socket checks.
+/// Limit: socket checks that are due of AssaultCube Reloaded servers, by group of hosts | {} | ACR034 of later
+/// registrations is not checked
+/// Limit: datagrams of one byte to UDP port 28771 that may turn out to be socket checks, by group of hosts | {} to
+/// {2 * CHECKS} | ACR034 is inconclusive if the response shows that there was a registration
 const CHECKS: usize = 4096;
 
 /// The checked port of a server that gives none.

@@ -5,7 +5,8 @@ use crate::kit::{Payload, Read, Settings, Sink, Time};
 use super::rules;
 use super::validate::{CHALLENGE, RESPONSE, expected};
 
-/// Challenges that may be answered at the same time.
+/// Limit: challenges of a flow of the GameSpy text protocol that may be answered at the same time | {} | an older one's
+/// answer is checked by these
 const MOST: usize = 4;
 
 /// The result of checking a response to a challenge.

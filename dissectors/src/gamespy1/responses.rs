@@ -13,7 +13,9 @@ use super::{GameSpy1, decode, messages, queries, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
-/// Datagrams of one response that are kept at most: far more than any server sends.
+/// Far more than any server sends.
+/// Limit: datagrams of one response of the GameSpy text protocol | {}, and `parts-bytes` | NET011 as `parts-bytes`; the
+/// others are shown on their own
 const MOST_HELD: usize = 256;
 
 /// Whole responses that are kept to recognize copies.

@@ -34,8 +34,9 @@ pub(super) struct ServerRecord {
     pub(super) challenged: bool,
 }
 
-/// Maximum number of entries of a kind, regardless of the limit on remembered items: these entries
-/// are larger.
+/// Fewer than `remembered`, because these entries are larger.
+/// Limit: GameSpy servers known to masters, by group of hosts | {}, if `remembered` is not less | NET011 as
+/// `remembered`
 const MOST: usize = 1 << 16;
 
 /// State that spans the flows between two hosts.

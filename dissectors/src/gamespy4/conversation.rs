@@ -48,10 +48,10 @@ struct MultiMessageState {
     claimed: Vec<(u32, i32)>,
 }
 
-/// Maximum number of given challenges.
+/// Limit: challenges that are kept of a GameSpy 4 flow | {} | an older one is inconclusive
 const GIVEN: usize = 8;
 
-/// Maximum number of info requests before the server's first packet.
+/// Limit: info requests before a challenge that are kept of a GameSpy 4 flow | {} | later ones are inconclusive
 const EARLY: usize = 16;
 
 /// An info request before any packet from the server.

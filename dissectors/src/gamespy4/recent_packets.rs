@@ -4,7 +4,7 @@ use super::decode::Header;
 use super::unfinished::PartResult;
 use crate::kit::{keyed_hash, room};
 
-/// Maximum number of packets of responses before the latest one.
+/// Limit: packets of earlier responses that are kept of a GameSpy 4 flow | {} | an older one counts as unknown
 const COPIED: usize = 32;
 
 /// The packets of the latest responses, by their hash.

@@ -3,8 +3,8 @@
 use super::decode::Header;
 use crate::kit::{Budget, Limits, Mark, PartSpan, Payload, Piece, Unfinished};
 
-/// Maximum total length of packets with one timestamp: ten times the largest response of known
-/// servers.
+/// Ten times the largest response of known servers.
+/// Limit: bytes of one GameSpy 4 response's packets | {:bytes}, if `parts-bytes` is not less | NET011 as `parts-bytes`
 const MOST: usize = 256 << 10;
 
 /// Packets with one timestamp, which is their ID: of one response, or, if the request was repeated, of

@@ -46,7 +46,8 @@ impl Default for RuleResults {
 }
 
 impl RuleResults {
-    /// Findings of one rule and verdict that are kept per message; further ones are counted.
+    /// Limit: findings kept of one rule and verdict, per capture and message | {}; all are counted |
+    /// `findings_left_out`
     pub const MOST: u64 = 1000;
 
     /// Uses the user's severities.

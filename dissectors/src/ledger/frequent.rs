@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::sources::host_hash;
 
-/// Number of sources that are counted at a time.
+/// Limit: sources of one server, beyond a sample of them, whose responses are counted, by group of hosts | {} | SEC005
+/// is not checked for others, which get fewer
 const PLACES: usize = 128;
 
 /// The places of sources. By majority, as in the algorithm of Boyer and Moore: whoever gets more responses than all others

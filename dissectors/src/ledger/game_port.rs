@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::{MINUTE, Repeats};
 use crate::kit::{Map, Socket, Time};
 
-/// Maximum number of addresses per port to which the server sends such packets.
+/// Limit: addresses to which a port sends that gets more packets of other content | {} | packets of others count toward
+/// a flood, also if they play
 const PEERS: usize = 1 << 12;
 
-/// Maximum number of pairs of sockets whose packets are counted in both directions.
+/// Limit: pairs of ports whose packets are counted in both directions, by group of hosts | {} | packets of others count
+/// toward a flood, also if they play
 const PAIRS: usize = 1 << 14;
 
 /// As many packets in both directions are a player's.

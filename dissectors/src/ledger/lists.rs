@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use super::{Basis, Ledger, LedgerSettings, Listed, listed};
 use crate::kit::{Evidence, GameName, Host, Role, Rule, Set, Time};
 
-/// Maximum remembered servers of one list.
+/// Limit: servers of one list that a client was sent | {} | GS1032, which requires that the client queries some of
+/// them, is inconclusive
 pub(super) const LISTED: usize = 1 << 14;
 
 /// The list that a client received, and whether the client queried any server in it.

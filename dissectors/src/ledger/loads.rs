@@ -32,7 +32,8 @@ const SHARE: u64 = 256;
 /// What happens to a server that gets too many packets.
 pub(super) const FLOODED: &str = "is flooded";
 
-/// Maximum number of servers in a group.
+/// Limit: servers that are asked, by group of hosts | {}, or 1/{2 * GROUPS} of `remembered` if that is less | SEC005
+/// and SEC006 are not checked for others; NET011 as `remembered`
 const SERVERS: usize = 1 << 12;
 
 /// Requests to servers, of one capture or of some groups of its hosts.

@@ -13,7 +13,8 @@ use super::sources::SourceSample;
 use super::{Basis, Repeats};
 use crate::kit::{Map, Name, Payload, Socket};
 
-/// Maximum number of ports that are looked at in a group.
+/// Limit: ports that get more packets of other content than they send, by group of hosts | {} | SEC007 is not checked
+/// for others; NET011 as `remembered`
 const PORTS: usize = 1 << 12;
 
 /// Maximum number of pairs of hosts of which players are counted.

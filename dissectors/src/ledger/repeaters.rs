@@ -13,7 +13,8 @@ use crate::kit::{Name, Time};
 /// Maximum number of addresses of which sockets are counted, per server and group of hosts.
 const ADDRESSES: usize = 8;
 
-/// Maximum number of sockets of one address.
+/// Limit: sockets of one address that gets many responses, and such addresses of a server, by group of hosts | {},
+/// {ADDRESSES} | those of others count as of one client
 const SOCKETS: usize = 256;
 
 /// After so long, in tenths of a second, a socket that did not come again gives way.

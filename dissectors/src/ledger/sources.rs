@@ -10,7 +10,7 @@ use crate::kit::Time;
 /// Kinds of queries that are distinguished.
 pub(super) const KINDS: usize = 6;
 
-/// Maximum number of sources of one server in one group of hosts.
+/// Limit: sources of one server, by group of hosts | {} | a sample by hash is kept; the total is reported as "about"
 const MOST: usize = 512;
 
 /// A sample of sources: all, while there are few; then those whose hashes end in this many zeros.

@@ -31,7 +31,7 @@ pub(super) struct WantedAddresses {
     pub(super) only: Option<Endpoint>,
 }
 
-/// Maximum depth of nested groups; deeper ones are shown side by side.
+/// Limit: nested conditions of a master query | {} | deeper ones are shown side by side
 const DEEPEST: usize = 16;
 
 /// The first fault in a filter's grammar.

@@ -57,7 +57,7 @@ struct GivenChallenge {
     spent: bool,
 }
 
-/// Maximum number of challenges.
+/// Limit: challenges of a Valve master to one server | {} | if one of them is unused, an unknown one is inconclusive
 const MOST_GIVEN: usize = 16;
 
 /// A game server and a master.

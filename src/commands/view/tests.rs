@@ -468,7 +468,7 @@ fn an_index_stays_within_its_memory_and_reports_omissions() {
         (model.index.order().len(), model.index.let_go())
     };
     let bytes = (400 << 10) / 4;
-    assert!(kept * crate::view::BYTES_OF_MESSAGE <= bytes, "{kept}");
+    assert!(kept * crate::view::BYTES_OF_CONVERSATION <= bytes, "{kept}");
     assert!(kept > 100 && kept as u64 + let_go >= count as u64, "{kept} {let_go} {count}");
     let screen = small.screen(120, 30);
     assert!(screen.contains("old conversations dropped (--memory)"), "{screen}");

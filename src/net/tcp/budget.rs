@@ -3,6 +3,9 @@
 
 use super::StreamLimit;
 
+/// Limit: pieces of one stream that are out of order | {} | NET011
+const RANGES: usize = 4096;
+
 /// The limits of buffering and of waiting for gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamLimits {
@@ -21,7 +24,7 @@ pub struct StreamLimits {
 
 impl Default for StreamLimits {
     fn default() -> Self {
-        Self { stream: 1 << 20, ranges: 4096, total: 128 << 20, patience: 8 }
+        Self { stream: 1 << 20, ranges: RANGES, total: 128 << 20, patience: 8 }
     }
 }
 

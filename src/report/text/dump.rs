@@ -13,8 +13,8 @@ use crate::report::view::MessageView;
 /// Bytes in a row.
 const ROW: usize = 16;
 
-/// Number of bytes shown of decompressed messages, because a few compressed bytes may decompress to
-/// very many.
+/// A few compressed bytes may decompress to very many.
+/// Limit: bytes that `dissect -x` shows of a decompressed message, without `--full` | {} | in text
 const INFLATED: usize = 4096;
 
 /// The leaves of a message by their first byte. Reused from message to message.

@@ -22,7 +22,8 @@ pub(super) struct Incomplete {
 }
 
 impl Incomplete {
-    /// With more pairs than this, every pair of the shard counts as incomplete.
+    /// Limit: pairs of hosts with losses in the recording, by group of hosts | {} | all pairs count as such:
+    /// inconclusive
     const MOST: usize = 1 << 13;
 
     pub(super) fn insert(&mut self, hosts: Hosts) {

@@ -23,7 +23,7 @@ use crate::net::tcp::{
 };
 use crate::session::FlowContext;
 
-/// Maximum unread bytes of each direction before the protocol is identified.
+/// Limit: bytes of a stream before its protocol is identified | {:bytes} each way | the stream counts as other traffic
 const UNDECIDED: usize = 4096;
 
 /// Reads a connection's bytes, finds its messages and passes them to its conversation.

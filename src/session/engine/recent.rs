@@ -14,7 +14,9 @@ use foldhash::quality::FixedState;
 use crate::flows::FlowKey;
 use crate::net::Quote;
 
-/// Number of buckets, and of datagrams in a bucket, which are adjacent in memory.
+/// Buckets, and datagrams in a bucket, which are adjacent in memory.
+/// Limit: datagrams that copies and ICMP errors are compared with, by group of hosts | {BUCKETS * WAYS} | older ones
+/// are not recognized
 const BUCKETS: usize = 1 << 9;
 const WAYS: usize = 4;
 
@@ -25,7 +27,8 @@ const HEAD: usize = 32;
 /// is a duplicate.
 const DOUBLED: i64 = 1_000_000_000;
 
-/// Maximum number of interfaces at which one datagram is recorded.
+/// Limit: interfaces at which one datagram is recorded | {} | what arrives more often within
+/// {dissectors::kit::time::MOMENT:time} was sent again and again
 const INTERFACES: u8 = 8;
 
 /// The unit of short times, in nanoseconds: 16 bits hold a moment.

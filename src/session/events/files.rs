@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of stored changes from one file to another.
+/// Limit: changes from one file to another in `--merge` | {} | NET011; findings after that name no file, and rows of
+/// `export` name no file for packets before the latest {} changes
 pub(in crate::session) const MOST_FILES: usize = 1 << 20;
 
 /// A packet by its file and number.

@@ -19,7 +19,8 @@ pub struct OtherHosts {
 }
 
 impl OtherHosts {
-    /// Maximum number of hosts per shard; further ones count as not seen.
+    /// Limit: hosts known to be in the recording, by group of hosts | {} | a missing response of another is
+    /// inconclusive
     const MOST: usize = 1 << 13;
     /// Entries of the cache.
     const LATEST: usize = 1 << 8;

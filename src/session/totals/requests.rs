@@ -115,7 +115,8 @@ pub struct RequestReview {
 }
 
 impl Requests {
-    /// Maximum number of servers.
+    /// Limit: servers whose answered requests are counted | {}, if `remembered` is not less | NET011 as `remembered`;
+    /// NET012 and NET014 are not checked
     const MOST: usize = 1 << 16;
     /// Maximum number of clients of a port that is no server: so many do not look for one in the same place.
     const CLIENTS: usize = 8;
