@@ -65,13 +65,8 @@ impl Cause {
         match (self.advice, self.lacks) {
             (advice, "") => advice,
             ("", lacks) => lacks,
-            (advice, lacks) => {
-                if is_no {
-                    advice
-                } else {
-                    lacks
-                }
-            }
+            (advice, _) if is_no => advice,
+            (_, lacks) => lacks,
         }
     }
 
