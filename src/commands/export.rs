@@ -12,7 +12,7 @@ use crate::capture::Stop;
 use crate::check::{self, Selection};
 use crate::cli::{self, ExportFormat};
 use crate::commands::consumer::Consumer;
-use crate::commands::read::read;
+use crate::commands::read::{display, read};
 use crate::commands::{Failure, check as checking, files_of, outputs, settings_of};
 use crate::config::Config;
 use crate::output_file::{OutputFile, create_folder};
@@ -63,7 +63,7 @@ pub fn run(
     if stop.is_asked() && input.files.iter().any(|file| file.is_file()) {
         return Err(Failure::Interrupted);
     }
-    let folder = shown(&args.output);
+    let folder = display(&args.output);
     let failed = |error: io::Error| Failure::unwritable(&args.output, &error);
     match ran {
         Ok(()) | Err(Failure::Reported) => {}
@@ -113,11 +113,6 @@ const ROW_GROUP: usize = 32 << 20;
 fn places(args: &cli::ExportArgs, tables: &[Table]) -> impl Iterator<Item = PathBuf> {
     let name = |table: &Table| format!("{}.{}", table.name(), args.format.ending());
     tables.iter().map(move |table| args.output.join(name(table)))
-}
-
-/// A path with terminal controls escaped.
-fn shown(path: &Path) -> String {
-    escaped(&path.to_string_lossy()).into_owned()
 }
 
 /// Writes rows to files.

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dissectors::kit::{Payload, Transport};
+use dissectors::kit::{Payload, Transport, sorted};
 use roaring::RoaringTreemap;
 
 use crate::capture::write::PcapNgWriter;
@@ -76,10 +76,6 @@ impl Extraction {
         });
         has_control
     }
-}
-
-fn sorted([one, other]: [SocketAddr; 2]) -> [SocketAddr; 2] {
-    if one <= other { [one, other] } else { [other, one] }
 }
 
 /// Passes events to a command, and records the packets of its messages.

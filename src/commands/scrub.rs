@@ -9,6 +9,8 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+use dissectors::kit::sorted;
+
 use crate::Terminal;
 use crate::capture::write::{self, PcapNgWriter};
 use crate::capture::{LinkType, Notice, Packet};
@@ -174,10 +176,6 @@ impl Written {
             ..Packet::new(self.time, data)
         }
     }
-}
-
-fn sorted<T: Ord>([one, other]: [T; 2]) -> [T; 2] {
-    if one <= other { [one, other] } else { [other, one] }
 }
 
 impl<'a> Copy<'a> {

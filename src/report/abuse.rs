@@ -6,11 +6,11 @@ use dissectors::kit::Time;
 use serde::Serialize;
 
 use super::abuse_figures::{attack_on, figures, network, service};
-use super::clock::Clock;
+use super::clock::rfc3339;
 use super::firewall::{self, Firewall, RuleNames};
 use super::json::line;
 use super::paint::{TextStyle, Tone};
-use super::{TimeFormatter, TimeStyle, put, to_text};
+use super::{TimeFormatter, TimeStyle, put};
 use crate::abuse::{Attack, AttackKind, FirewallFilter, Legitimate, Omitted, SeenTraffic};
 use crate::text::{counted, escaped, grouped, hanging, percent};
 
@@ -372,7 +372,7 @@ fn rounded(number: f64) -> f64 {
 
 impl JsonAttack<'_> {
     fn of(attack: &Attack, digits: u8) -> JsonAttack<'_> {
-        let written = |time| to_text(|out| Clock::default().rfc3339(time, digits, out));
+        let written = |time| rfc3339(time, digits);
         let [begin, end] = attack.span.map(written);
         let several = attack.pulses.len() > 1;
         let pulses = attack.pulses.iter().filter(|_| several);

@@ -19,6 +19,12 @@ pub(crate) struct Clock {
     text: [u8; 19],
 }
 
+/// A time as [`Clock::rfc3339`] writes it.
+#[cfg(feature = "commands")]
+pub(super) fn rfc3339(time: Time, digits: u8) -> String {
+    super::to_text(|out| Clock::default().rfc3339(time, digits, out))
+}
+
 impl Default for Clock {
     fn default() -> Clock {
         Clock { second: 0, text: *b"1970-01-01T00:00:00" }

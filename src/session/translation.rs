@@ -13,7 +13,7 @@ mod recording;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Info, RecentMap, Time};
+use dissectors::kit::{Info, RecentMap, Time, sorted};
 
 use crate::flows::{FlowKey, Identifier};
 pub(crate) use recording::Recording;
@@ -306,8 +306,7 @@ impl Translations {
         let (of_server, of_other) =
             if spoken.is_of_server { (sender, receiver) } else { (receiver, sender) };
         let is_server = of_server[0] != of_server[1];
-        let [one, other] = if is_server { of_server } else { of_other };
-        let hosts = if one <= other { [one, other] } else { [other, one] };
+        let hosts = sorted(if is_server { of_server } else { of_other });
         if sameness == Sameness::Possible {
             let shown = self.hosts.get_mut(&hosts, REMEMBERED);
             return is_server && shown.is_some_and(|shown| shown.is_server);

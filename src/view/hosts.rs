@@ -1,8 +1,8 @@
 //! Conversations grouped by the pair of hosts that have them.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
 
+use dissectors::kit::sorted;
 use roaring::RoaringBitmap;
 
 use super::model::Model;
@@ -67,16 +67,11 @@ impl Together {
 pub(super) fn pairs(numbers: &[u32], model: &Model, time: TimeStyle) -> Vec<PairRow> {
     let (mut places, mut pairs) = (HashMap::new(), Vec::<Together>::new());
     for it in numbers.iter().filter_map(|number| model.index.get(*number)) {
-        let at = *places.entry(hosts(it.ends)).or_insert(pairs.len());
+        let at = *places.entry(sorted(it.ends.map(|end| end.ip()))).or_insert(pairs.len());
         match pairs.get_mut(at) {
             Some(pair) => pair.add(&it),
             None => pairs.push(Together::of(it)),
         }
     }
     pairs.into_iter().map(|pair| pair.row(model, time)).collect()
-}
-
-fn hosts(ends: [SocketAddr; 2]) -> [IpAddr; 2] {
-    let [a, b] = ends.map(|end| end.ip());
-    if a <= b { [a, b] } else { [b, a] }
 }

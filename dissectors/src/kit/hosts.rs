@@ -2,6 +2,11 @@
 
 use std::net::IpAddr;
 
+/// Two ends in their order, which is the same for both directions.
+pub fn sorted<T: Ord>([one, other]: [T; 2]) -> [T; 2] {
+    if one <= other { [one, other] } else { [other, one] }
+}
+
 /// Whether an address is one of several hosts, whatever their network.
 pub fn is_broadcast(address: IpAddr) -> bool {
     match address {

@@ -79,7 +79,7 @@ pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash};
 pub use hash::{Host, Map, Seed, Set, Socket, keyed_hash};
 pub use hosts::{
     TRANSLATED_ROUTERS, TRANSLATED_WITHIN, is_broadcast, is_of_several, is_private,
-    may_be_of_several, unreachable,
+    may_be_of_several, sorted, unreachable,
 };
 pub use item::{AddressRole, Item, ItemGroup};
 pub use left_out::LeftOut;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dissectors::kit::Time;
+use dissectors::kit::{Time, sorted};
 
 use crate::capture::{self, Packet, Packets, Stop};
 use crate::cli::InputArgs;
@@ -74,10 +74,6 @@ impl WantedConversations {
         let glance = glance(packet.link, packet.data).filter(|glance| !glance.is_fragment());
         glance.is_none_or(|glance| self.hosts.contains(&sorted(glance.hosts().map(IpAddr::from))))
     }
-}
-
-fn sorted<T: Ord>([a, b]: [T; 2]) -> [T; 2] {
-    if a <= b { [a, b] } else { [b, a] }
 }
 
 /// Cancellation and progress of a task.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Unreadable;
 use crate::check::{Outcome, ReportedFinding, RuleStatus};
-use crate::report::clock::Clock;
+use crate::report::clock::rfc3339;
 use crate::report::json;
 
 #[derive(Serialize)]
@@ -92,7 +92,6 @@ pub fn write(
     config: Option<&str>,
     out: &mut Vec<u8>,
 ) -> serde_json::Result<()> {
-    let mut clock = Clock::default();
     let rules = outcome.rules.iter().map(|rule_outcome| RuleObject {
         code: rule_outcome.rule.code.to_string(),
         slug: rule_outcome.rule.slug,
@@ -119,7 +118,7 @@ pub fn write(
             _ => RuleStatus::Fail.name(),
         },
         rules: rules.collect(),
-        findings: outcome.findings.iter().map(|f| finding(f, outcome, &mut clock)).collect(),
+        findings: outcome.findings.iter().map(|f| finding(f, outcome)).collect(),
         findings_left_out: outcome.left_out,
         no_traffic: lacking.collect(),
         unreadable,
@@ -128,13 +127,7 @@ pub fn write(
     json::line(&object, out)
 }
 
-fn finding<'a>(
-    found: &'a ReportedFinding,
-    outcome: &'a Outcome,
-    clock: &mut Clock,
-) -> FindingObject<'a> {
-    let mut time = Vec::new();
-    clock.rfc3339(found.time, found.digits, &mut time);
+fn finding<'a>(found: &'a ReportedFinding, outcome: &'a Outcome) -> FindingObject<'a> {
     FindingObject {
         rule: found.rule.code.to_string(),
         slug: found.rule.slug,
@@ -145,7 +138,7 @@ fn finding<'a>(
         flow: found.flow,
         frames: &found.frames,
         frames_left_out: found.frames_left_out.into(),
-        time: String::from_utf8_lossy(&time).into_owned(),
+        time: rfc3339(found.time, found.digits),
         message: &found.detail,
         protocol: Some(found.protocol).filter(|name| !name.is_empty()),
         about: Some(found.message).filter(|name| !name.is_empty()),

@@ -10,7 +10,7 @@ use dissectors::kit::{Severity, Time};
 
 use super::{Unreadable, put};
 use crate::check::{Excerpt, ExchangeCounts, Outcome, RuleOutcome, RuleStatus, gravest_first};
-use crate::report::clock::Clock;
+use crate::report::clock::rfc3339;
 use crate::text::{escaped as visible, is_hidden};
 
 /// Maximum number of findings per rule.
@@ -100,9 +100,7 @@ impl Suite<'_> {
     /// The beginning of the capture in UTC, and its duration in seconds, as attributes.
     fn times(&self) -> String {
         let Some([began, ended]) = self.span else { return String::new() };
-        let mut text = Vec::new();
-        Clock::default().rfc3339(began, 6, &mut text);
-        let began_at = String::from_utf8_lossy(&text);
+        let began_at = rfc3339(began, 6);
         let second = began_at.split('.').next().unwrap_or_default().to_owned();
         let lasted = ended.since(began) / 1_000_000;
         format!(" timestamp=\"{second}\" time=\"{}.{:03}\"", lasted / 1000, lasted % 1000)

@@ -3,7 +3,7 @@
 use dissectors::kit::{Role, Time};
 use serde::Serialize;
 
-use super::super::clock::Clock;
+use super::super::clock::rfc3339;
 use super::super::json::line;
 use super::{DiagnosisReport, address, attacked};
 use crate::abuse::Attack;
@@ -204,7 +204,7 @@ struct JsonItem<'r> {
 
 impl JsonItem<'_> {
     fn of(it: &ItemVerdict, digits: u8) -> JsonItem<'_> {
-        let moment = |time: Time| moment(time, digits);
+        let moment = |time: Time| rfc3339(time, digits);
         JsonItem {
             item: it.item.name(),
             master: it.master.map(|master| master.to_string()),
@@ -243,11 +243,4 @@ impl ServerAsJson<'_> {
             items: server.items.iter().map(|it| JsonItem::of(it, digits)).collect(),
         }
     }
-}
-
-/// A time as `dissect` writes it.
-fn moment(time: Time, digits: u8) -> String {
-    let mut text = Vec::new();
-    Clock::default().rfc3339(time, digits, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
 }

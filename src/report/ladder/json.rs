@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Arrow, Ladder, LadderColumn};
 use crate::report::FindingText;
-use crate::report::clock::Clock;
+use crate::report::clock::rfc3339;
 use crate::report::json;
 
 impl Ladder {
@@ -34,14 +34,11 @@ impl Ladder {
 
     /// The arrows, one after the other.
     pub(in crate::report) fn step_objects(&self) -> impl Iterator<Item = Value> {
-        let mut clock = Clock::default();
-        self.steps.iter().map(move |step| object(step, &mut clock))
+        self.steps.iter().map(object)
     }
 }
 
-fn object(step: &Arrow, clock: &mut Clock) -> Value {
-    let mut time = Vec::new();
-    clock.rfc3339(step.time, step.digits, &mut time);
+fn object(step: &Arrow) -> Value {
     let findings: Vec<Value> = step
         .findings
         .iter()
@@ -52,7 +49,7 @@ fn object(step: &Arrow, clock: &mut Clock) -> Value {
     let mut object = json!({
         "frame": step.frame,
         "packets": step.packets,
-        "time": String::from_utf8_lossy(&time),
+        "time": rfc3339(step.time, step.digits),
         "from": step.from,
         "to": step.to,
         "src": step.ends[0].to_string(),

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use dissectors::Id;
-use dissectors::kit::{Time, Transport};
+use dissectors::kit::{Time, Transport, sorted};
 use foldhash::quality::RandomState;
 use serde::{Deserialize, Serialize};
 
@@ -153,9 +153,7 @@ impl OtherPairs {
 
     /// An ICMP error quotes a packet.
     pub fn refuse(&mut self, key: &FlowKey, frame: u64) {
-        let (from, to) = (key.from(), key.to());
-        let pair = if from <= to { [from, to] } else { [to, from] };
-        if let Some(traffic) = self.pairs.get_mut(&pair) {
+        if let Some(traffic) = self.pairs.get_mut(&sorted([key.from(), key.to()])) {
             traffic.refused.get_or_insert(frame);
         }
     }
