@@ -554,7 +554,7 @@ fn is_error(finding: &&Finding) -> bool {
 
 /// Whether a request is wrong, so that no response is due.
 fn is_clients_fault(finding: &&Finding) -> bool {
-    is_error(finding) && finding.rule.who == Role::Client
+    is_error(finding) && matches!(finding.rule.who, Role::Client | Role::Any)
 }
 
 fn masters(id: Id) -> Option<&'static Masters> {

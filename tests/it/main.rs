@@ -34,6 +34,7 @@ mod diagnose_icmp;
 mod diagnose_lists;
 mod diagnose_losses;
 mod diagnose_lost_steps;
+mod diagnose_master_clients;
 mod diagnose_master_ports;
 mod diagnose_masters;
 mod diagnose_mended;

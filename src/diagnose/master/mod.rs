@@ -1,8 +1,8 @@
 //! Masters: whether they give clients their lists.
 
-mod failing_clients;
 mod list_messages;
 mod list_progress;
+mod outcomes;
 pub(in crate::diagnose) mod own_words;
 mod refusal;
 mod unheard;
@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Item, Purpose, Time, Transport, causes};
 
-use super::{is_clients_fault, is_error};
+use super::is_clients_fault;
 use crate::diagnose::exchanges::pattern::{CommonOfLists, ListRequests, first_names};
 use crate::diagnose::facts::find_or_add::keep_latest;
 use crate::diagnose::facts::{ENOUGH, Failure, NO_ACCIDENT, NOT_WHOLE, is_too_much};
@@ -22,8 +22,8 @@ use crate::diagnose::verdicts::{ItemVerdict, Met};
 use crate::session::MessageEvent;
 use crate::summary::described;
 use crate::text::{counted, grouped};
-use failing_clients::FailingClients;
 use list_progress::{List, Pace, is_no_accident};
+use outcomes::Outcomes;
 use own_words::words;
 use refusal::{is_unchanged, refusal, unreadable};
 
@@ -44,6 +44,8 @@ pub(super) struct Master {
     /// Requests for lists, and the packet of the first one of any kind.
     requests: ListRequests,
     first: u64,
+    /// Requests for the next pages of lists.
+    next_pages: u64,
     /// What all unanswered ones have in common.
     common: Option<CommonOfLists>,
     /// Another address sends its lists.
@@ -58,15 +60,12 @@ pub(super) struct Master {
     silent: Connections,
     /// Attempts to connect since then that no packet of it answers.
     unreached: Connections,
-    /// Clients whose latest connection or request did not reach it, clients that it refuses, clients that got their latest
-    /// list late, and those whose latest list ended early.
-    unreachable_for: FailingClients,
-    refused: FailingClients,
-    late: FailingClients,
-    cut: FailingClients,
+    outcomes: Outcomes,
     /// A client answered its challenge rightly; the packet of the latest wrong answer.
     has_right_answer: bool,
     wrong_answer: Option<u64>,
+    /// The latest connections in which a client asked or answered wrongly.
+    owed_nothing: Vec<SocketAddr>,
     /// Servers and packets of the latest list that can be read.
     latest: Option<[u64; 2]>,
 }
@@ -114,6 +113,7 @@ impl Master {
             lists: Vec::new(),
             requests: ListRequests::default(),
             first: 0,
+            next_pages: 0,
             common: None,
             is_elsewhere: false,
             clients: Vec::new(),
@@ -121,12 +121,10 @@ impl Master {
             spoke: 0,
             silent: Connections::default(),
             unreached: Connections::default(),
-            unreachable_for: FailingClients::default(),
-            refused: FailingClients::default(),
-            late: FailingClients::default(),
-            cut: FailingClients::default(),
+            outcomes: Outcomes::default(),
             has_right_answer: false,
             wrong_answer: None,
+            owed_nothing: Vec::new(),
             latest: None,
         }
     }
@@ -170,6 +168,7 @@ impl Master {
                 list.text = format!("{servers} in {packets}").into();
             }
         }
+        self.names_clients(&mut verdicts);
         verdicts
     }
 
@@ -191,14 +190,19 @@ impl Master {
     /// A client sends it a message.
     pub(super) fn hears(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
-        if event.message().purpose == Purpose::CheckResponse {
-            match event.checked().findings.iter().any(|it| is_error(&it)) {
+        let is_answer = event.message().purpose == Purpose::CheckResponse;
+        let is_wrong = event.checked().findings.iter().any(|it| is_clients_fault(&it));
+        if is_answer {
+            match is_wrong {
                 true => self.wrong_answer = Some(payload.frame),
                 false => self.has_right_answer = true,
             }
         }
+        if is_wrong && payload.transport == Transport::Tcp {
+            keep_latest(&mut self.owed_nothing, LISTS, payload.from);
+        }
         // To a wrong request, it owes nothing.
-        if event.checked().findings.iter().any(|it| is_clients_fault(&it)) {
+        if is_wrong && !is_answer {
             return;
         }
         // Nor to what comes in a datagram where it speaks first, in a connection.
@@ -209,10 +213,15 @@ impl Master {
         if event.message().purpose != Purpose::ListRequest {
             return;
         }
-        if let Some(masters) = self.protocol.info().masters {
+        let begins = described::begins_list(event);
+        self.next_pages += u64::from(!begins);
+        // Nor to what follows a wrong answer in the same connection: it may close that.
+        if let Some(masters) = self.protocol.info().masters
+            && begins
+            && !self.owed_nothing.contains(&payload.from)
+        {
             self.requests.asked(event, masters);
         }
-        let begins = described::begins_list(event);
         let at = self.lists.iter().position(|list| list.client == payload.from);
         match at.and_then(|at| self.lists.get_mut(at)) {
             // A client asks again from the beginning, or goes on.
@@ -259,7 +268,7 @@ impl Master {
         let frame = payload.frame;
         (self.spoke, self.silent) = (frame, Connections::default());
         self.items.good_again(Item::Reached, frame);
-        self.unreachable_for.succeeds(payload.to.ip());
+        self.outcomes.of(Item::Reached).succeeds(payload.to.ip());
         match event.message().purpose {
             Purpose::Challenge | Purpose::Check if payload.transport == Transport::Tcp => {
                 self.items.good(Item::Greets, frame);
@@ -276,11 +285,10 @@ impl Master {
     /// It sends a list, or a part of one.
     fn lists(&mut self, event: &MessageEvent<'_>) {
         let payload = event.payload();
-        let (frame, time) = (payload.frame, payload.time);
+        let (frame, time, client) = (payload.frame, payload.time, payload.to.ip());
         if is_unchanged(event, self.protocol.info().masters) {
-            let of_all = self.refused.succeeds(payload.to.ip());
-            self.good_for_all(Item::AcceptsClient, of_all, frame);
-            self.items.good(Item::GivesList, frame);
+            self.succeeds_for(client, Item::AcceptsClient, frame);
+            self.succeeds_for(client, Item::GivesList, frame);
             self.lists.retain(|list| list.client != payload.to);
             return;
         }
@@ -293,42 +301,45 @@ impl Master {
         if is_elsewhere && self.lists.iter().any(is_waiting) {
             self.lists.retain(|list| list.client != payload.to);
             let from = format!("a list comes from port {}", payload.from.port());
-            return self.items.fact(Item::GivesList).bad(&causes::OTHER_PORT, frame, from);
+            let why = Failure::new(&causes::OTHER_PORT, frame, from);
+            return self.fails_for(client, Item::GivesList, why);
         }
         if let Some((cause, words)) = unreadable(event) {
-            self.items.fact(Item::GivesList).bad(cause, frame, words);
+            self.fails_for(client, Item::GivesList, Failure::new(cause, frame, words));
             self.lists.retain(|list| list.client != payload.to);
             return;
         }
-        self.items.good(Item::GivesList, frame);
+        self.succeeds_for(client, Item::GivesList, frame);
         let listed = described::server_count(event);
         let is_paged = self.is_paged();
         let list = self.lists.iter_mut().rev().find(|list| list.client == payload.to);
         let mut begun = None;
         if let Some(list) = list {
             let waited = list.goes_on(time, listed);
-            if let Some(waited) = waited.filter(|waited| is_paged && *waited > PATIENCE) {
-                is_slow(&mut self.items, waited, frame);
-            }
+            let late = waited.filter(|waited| is_paged && *waited > PATIENCE);
             begun = Some((list.begun, list.pace));
             if !described::is_enciphered(event) {
                 self.latest = Some([list.servers, list.pages]);
             }
+            if let Some(waited) = late {
+                self.is_slow_for(client, waited, frame);
+            }
         }
         if described::cuts_list(event) {
             self.lists.retain(|list| list.client != payload.to);
-            self.cut(payload.to.ip(), frame, "the response ends before its last line");
+            self.cut(client, frame, "the response ends before its last line");
         } else if described::ends_list(event) || described::is_enciphered(event) {
             self.lists.retain(|list| list.client != payload.to);
             // One of another protocol mends nothing.
-            let is_own = event.context().protocol == Some(self.protocol);
-            let of_all = is_own && self.cut.succeeds(payload.to.ip());
-            self.good_for_all(Item::GivesWholeList, of_all, frame);
+            match event.context().protocol == Some(self.protocol) {
+                true => self.gives_whole_list(client, time, frame),
+                false => self.items.good(Item::GivesWholeList, frame),
+            }
             if let Some((begun, pace)) = begun {
                 // While its window is closed, the client makes the master wait.
                 let closed = event.context().window_closed[payload.side.other().index()];
                 let taken = time.since(begun) - i64::from(closed) * 1_000_000;
-                self.ends_after(taken, pace, payload.to.ip(), frame);
+                self.ends_after(taken, pace, client, frame);
             }
         }
     }
@@ -338,24 +349,46 @@ impl Master {
         let is_paged = self.is_paged();
         let is_slow_by_pages = pace.beyond > PATIENCE;
         if taken <= PATIENCE || is_paged && !pace.is_unknown && !is_slow_by_pages {
-            let of_all = self.late.succeeds(client);
-            self.good_for_all(Item::GivesListInTime, of_all, frame);
+            self.succeeds_for(client, Item::GivesListInTime, frame);
         } else if !is_paged || is_slow_by_pages {
-            self.late.fails(client);
-            is_slow(&mut self.items, if is_paged { pace.taken } else { taken }, frame);
+            self.is_slow_for(client, if is_paged { pace.taken } else { taken }, frame);
         }
+    }
+
+    /// A list, or a page of one, comes after so many nanoseconds.
+    fn is_slow_for(&mut self, client: IpAddr, taken: i64, frame: u64) {
+        let seconds = format!("{:.1}", taken as f64 / 1e9);
+        let why = Failure::with(&causes::masters::LIST_SLOW, frame, &[("seconds", &seconds)]);
+        self.fails_for(client, Item::GivesListInTime, why);
+    }
+
+    /// A client gets a whole list: those that it has waited for in vain are over.
+    fn gives_whole_list(&mut self, client: IpAddr, now: Time, frame: u64) {
+        let is_over = |(_, sent, _): (u64, Time, u64)| now.since(sent) > PATIENCE;
+        self.lists.retain(|it| it.client.ip() != client || !it.waits.is_some_and(is_over));
+        self.succeeds_for(client, Item::GivesWholeList, frame);
     }
 
     /// Whether it accepts the client to which it sends a list.
     fn accepts(&mut self, event: &MessageEvent<'_>) -> bool {
         let client = event.ends()[1].ip();
         let times = self.items.fact(Item::AcceptsClient).run + 1;
-        let clients = || first_names(self.refused.with(client).iter());
+        let banned = &mut self.outcomes.of(Item::AcceptsClient).failing;
+        let clients = || {
+            let others = banned.iter().filter(|other| **other != client);
+            first_names(Vec::from_iter(others.chain([&client])).into_iter())
+        };
         match refusal(event, self.protocol.info().masters, times, clients) {
+            // It says what is wrong with the request.
+            Some(why)
+                if why.cause == &causes::answers::REFUSED_IN_WORDS
+                    && self.owed_nothing.contains(&event.ends()[1]) =>
+            {
+                false
+            }
             Some(why) => {
                 let is_banned = why.cause == &causes::masters::BANNED;
-                self.refused.fails(client);
-                self.items.fact(Item::AcceptsClient).fails(why);
+                self.fails_for(client, Item::AcceptsClient, why);
                 // The list of a banned client is one.
                 is_banned
             }
@@ -366,8 +399,7 @@ impl Master {
                 true
             }
             None => {
-                let of_all = self.refused.succeeds(client);
-                self.good_for_all(Item::AcceptsClient, of_all, event.frame());
+                self.succeeds_for(client, Item::AcceptsClient, event.frame());
                 true
             }
         }
@@ -377,7 +409,6 @@ impl Master {
     fn refuses(&mut self, event: &MessageEvent<'_>) {
         let Some(text) = words(event) else { return };
         let client = event.ends()[1];
-        self.refused.fails(client.ip());
         // In place of a list, whatever it says is a refusal, unless the list follows.
         let is_asked = self.lists.iter().any(|list| list.client == client);
         let is_refusal = described::is_refusal(&text);
@@ -389,21 +420,13 @@ impl Master {
             true => (&causes::masters::VALIDATE_REFUSED, format!("says \"{text}\"")),
             false => (&causes::answers::REFUSED_IN_WORDS, format!("\"{text}\"")),
         };
-        let accepts = self.items.fact(Item::AcceptsClient);
-        let times = counted(accepts.run + 1, "time");
+        let times = counted(self.items.fact(Item::AcceptsClient).run + 1, "time");
         let values: [(_, &dyn Display); 2] = [("times", &times), ("text", &text)];
-        accepts.fails(Failure::with(cause, event.frame(), &values));
+        let why = Failure::with(cause, event.frame(), &values);
+        self.fails_for(client.ip(), Item::AcceptsClient, why);
         self.requests.answered(client);
         if is_refusal {
             self.lists.retain(|list| list.client != client);
-        }
-    }
-
-    /// A condition is met. `of_all`: for every client for which it was not, too, so that it is met again.
-    fn good_for_all(&mut self, item: Item, of_all: bool, frame: u64) {
-        match of_all {
-            true => self.items.good_again(item, frame),
-            false => self.items.good(item, frame),
         }
     }
 
@@ -421,7 +444,8 @@ impl Master {
     pub(super) fn is_answered_by(&mut self, event: &MessageEvent<'_>) {
         let [from, client] = event.ends();
         let text = format!("a list comes from {from}");
-        self.items.fact(Item::GivesList).bad(&causes::OTHER_ADDRESS, event.frame(), text);
+        let why = Failure::new(&causes::OTHER_ADDRESS, event.frame(), text);
+        self.fails_for(client.ip(), Item::GivesList, why);
         self.lists.retain(|list| list.client != client);
         self.requests.answered(client);
         self.is_elsewhere = true;
@@ -438,8 +462,7 @@ impl Master {
         if self.is_paged() {
             return;
         }
-        self.cut.fails(client);
-        self.items.fact(Item::GivesWholeList).bad(&causes::LIST_CUT, frame, words);
+        self.fails_for(client, Item::GivesWholeList, Failure::new(&causes::LIST_CUT, frame, words));
     }
 
     /// A client's connection to this address is refused.
@@ -451,14 +474,13 @@ impl Master {
 
     /// A connection or a request of a client does not reach it.
     pub(super) fn cannot_be_reached(&mut self, client: IpAddr, why: Failure) {
-        self.unreachable_for.fails(client);
-        self.items.fact(Item::Reached).fails(why);
+        self.fails_for(client, Item::Reached, why);
     }
 
     /// Only clients do not reach it that never did, and others did meanwhile: that is a matter of these.
     fn is_reached_by_others(&mut self) -> bool {
         let never = |client: &IpAddr| !self.requests.are_answered_to(*client);
-        let is_of_some = self.unreachable_for.clients().all(never);
+        let is_of_some = self.outcomes.of(Item::Reached).failing.iter().all(never);
         self.items.fact(Item::Reached).mended > 0 && is_of_some
     }
 
@@ -510,13 +532,14 @@ impl Master {
         let whole = Some(self.items.fact(Item::GivesWholeList)).filter(|it| it.run == 0);
         let whole = whole.map_or(0, |it| it.good);
         let counts = self.requests.counts();
+        let all = counts.asked + self.next_pages;
         let unanswered = counts.missing();
         let is_share = counts.asked >= ENOUGH && is_too_much(unanswered, counts.asked);
         self.common = self.requests.common();
         // What is so for one client is said of that client.
         let is_apart = self.common.as_ref().is_some_and(|it| !it.is_of_client());
         let gives_some = self.items.is_met(Item::GivesList);
-        if let Some(list) = stopped.filter(|_| is_no_accident(waiting, whole, counts.asked))
+        if let Some(list) = stopped.filter(|_| is_no_accident(waiting, whole, all))
             && let Some((frame, _, times)) = list.waits
         {
             let values: [(_, &dyn Display); 3] = [
@@ -525,6 +548,8 @@ impl Master {
                 ("times", &counted(times, "request")),
             ];
             let why = Failure::with(&causes::masters::LIST_THROTTLED, frame, &values);
+            let clients = waiting.iter().filter(|list| list.pages > 0).map(|it| it.client.ip());
+            clients.for_each(|it| self.outcomes.of(Item::GivesWholeList).fails(it));
             self.items.fact(Item::GivesWholeList).fails_by(vec![why]);
         } else if (unanswered >= NO_ACCIDENT || is_complete && unanswered > 0)
             && (is_share || !gives_some || is_apart)
@@ -543,11 +568,4 @@ impl Master {
             self.items.fact(Item::GivesList).fails_by(vec![why]);
         }
     }
-}
-
-/// A list, or a page of one, comes after so many nanoseconds.
-fn is_slow(items: &mut Checklist, taken: i64, frame: u64) {
-    let seconds = format!("{:.1}", taken as f64 / 1e9);
-    let why = Failure::with(&causes::masters::LIST_SLOW, frame, &[("seconds", &seconds)]);
-    items.fact(Item::GivesListInTime).fails(why);
 }

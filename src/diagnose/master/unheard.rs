@@ -20,21 +20,15 @@ impl Master {
     /// No packet comes from it, or no longer, or none from the port to which its clients connect.
     pub(super) fn is_unheard(&mut self, around: &Surroundings) -> bool {
         let speaks = self.spoke > 0;
-        let is_gone = self.unreached.count >= NO_ACCIDENT && self.silent.count == 0;
-        let is_heard = if speaks { !is_gone } else { around.is_heard || self.is_elsewhere };
-        if is_heard && self.is_unreached() {
-            self.connects_in_vain(around);
-            return true;
-        }
-        if is_heard {
+        let is_gone = speaks && self.unreached.count >= NO_ACCIDENT && self.silent.count == 0;
+        let is_heard = speaks || around.is_heard || self.is_elsewhere;
+        if is_heard && !is_gone && !self.is_unreached() {
             return false;
         }
-        let (times, frame) = match speaks {
-            true => (self.unreached.count, self.unreached.frame),
-            false => (self.requests.begun().max(self.clients.len() as u64).max(1), self.first),
+        let (times, frame, why) = match is_heard {
+            true => self.connects_in_vain(),
+            false => self.says_nothing(),
         };
-        let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
-        let why = Failure::with(&causes::masters::MASTER_SILENT, frame, &values);
         let is_proven =
             around.complete || times >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
         let reached = self.items.fact(Item::Reached);
@@ -46,20 +40,21 @@ impl Master {
         true
     }
 
-    /// It is heard otherwise, and does not accept connections.
-    fn connects_in_vain(&mut self, around: &Surroundings) {
+    /// No packet of it is in the capture: how many requests are, and one of them.
+    fn says_nothing(&self) -> (u64, u64, Failure) {
+        let times = self.requests.begun().max(self.clients.len() as u64).max(1);
+        let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
+        let why = Failure::with(&causes::masters::MASTER_SILENT, self.first, &values);
+        (times, self.first, why)
+    }
+
+    /// It is heard otherwise, or was before, and does not accept connections: how many, and one of them.
+    fn connects_in_vain(&self) -> (u64, u64, Failure) {
         let Connections { count, frame } = self.unreached;
         let connections = counted(count, "connection");
         let values: [(_, &dyn Display); 2] =
             [("connections", &connections), ("port", &self.address.port())];
-        let why = Failure::with(&causes::masters::TCP_UNANSWERED, frame, &values);
-        let reached = self.items.fact(Item::Reached);
-        let is_proven =
-            around.complete || count >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
-        match is_proven {
-            true => reached.fails(why),
-            false => reached.open_by(why),
-        }
+        (count, frame, Failure::with(&causes::masters::TCP_UNANSWERED, frame, &values))
     }
 
     /// It accepts connections, and does not greet as its protocol demands, or no longer.

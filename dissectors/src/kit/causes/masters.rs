@@ -33,7 +33,7 @@ cause! {
         unknown: [Reached],
         kind: Silence,
         says: "nothing answers connections to the master's port {port}",
-        details: "{connections} to port {port}, and no packet from there",
+        details: "{connections} to port {port}, and no packet answers",
         advice: "A firewall drops packets to this port, at the master or on the way: ask from another host, and on the \
                  master's other ports.",
         lacks: "Record longer, and more of its clients.",
