@@ -156,3 +156,28 @@ fn a_heartbeat_that_names_no_port_is_of_the_server_that_the_others_name() {
         assert_eq!(item(&report, "servers", "reg.join"), join, "{report:#}");
     }
 }
+
+/// Heartbeats that name no port come from another port than the only one that clients ask.
+#[test]
+fn a_host_whose_heartbeats_name_no_port_is_one_server() {
+    let of = |port: &str, answer: &str| {
+        let round = |nth: u32| {
+            let at = nth * 60;
+            let answer = answer.replace("AT", &format!("{}", at + 5));
+            format!(
+                "{at}.00 s:7779 > m:27900  '\\\\heartbeat\\\\{port}\\\\gamename\\\\ut\\\\'\n{}.00 c > s:7778  '\\\\info\\\\'\n{answer}",
+                at + 5
+            )
+        };
+        let script = (0..6).map(round).collect::<String>() + "end 400";
+        named(diagnosis::diagnosed(&script, &Setting::udp(7778), &[]).1)
+    };
+    let answered = "AT.04 s:7778 > c  '\\\\hostname\\\\A\\\\final\\\\queryid\\\\1.1'\n";
+    for answer in [answered, ""] {
+        let (report, names) = of("", answer);
+        assert_eq!(names, ["10.0.0.2:7778"], "{report:#}");
+        assert_eq!(item(&report, "servers", "reg.join"), "no heartbeat_malformed", "{report:#}");
+    }
+    // One that is named, and that nobody asks, may be another server.
+    assert_eq!(of("7780", answered).1.len(), 2);
+}

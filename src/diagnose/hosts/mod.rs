@@ -124,7 +124,7 @@ impl Diagnosis {
     fn joins_from(&mut self, answers: SocketAddr, joins: SocketAddr) {
         let Some(joining) = self.servers.get(&joins) else { return };
         let masters = joining.registers.and_then(|id| id.info().masters);
-        let is_named = masters.is_some_and(|it| it.query_port.is_some());
+        let is_named = joining.names_port && masters.is_some_and(|it| it.query_port.is_some());
         // A port that nobody asked may be another server's.
         if is_named && joining.first_asked.is_none() {
             return;

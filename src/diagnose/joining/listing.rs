@@ -149,6 +149,11 @@ impl Diagnosis {
                 continue;
             };
             let is_own = *from == address.ip() && known == master;
+            let is_served = |item| registration.fact(item).good > 0;
+            // What others meet says nothing against a server that the master knows, or a list of it.
+            if !is_own && (is_served(Item::Accepted) || is_served(Item::ListWhole)) {
+                continue;
+            }
             let item = if is_own { Item::Accepted } else { Item::ListWhole };
             registration.fact_mut(item).fails(why.clone());
         }

@@ -97,6 +97,8 @@ impl Diagnosis {
         }
         let server = self.server(address)?;
         server.meets(to, id);
+        let named = masters(id).and_then(|it| it.query_port).and_then(|path| event.field(path));
+        server.names_port |= named.and_then(described::number).is_some();
         // A connection has a port of its own.
         if sender.is_some_and(|sender| sender != address && sender.ip() == address.ip()) {
             server.sends_from.get_or_insert(from);

@@ -106,6 +106,8 @@ pub(super) struct Server {
     pub(super) joins_in_vain: Option<(SocketAddr, u64)>,
     /// The first port from which it sends to masters, if it names another one. Some use a new one each time.
     pub(super) sends_from: Option<SocketAddr>,
+    /// It names its port to masters.
+    pub(super) names_port: bool,
     /// Its other addresses, with what they are.
     pub(super) addresses: Vec<(SocketAddr, AddressRole)>,
     /// It described itself to a master as one for its own network.
@@ -521,6 +523,7 @@ impl Server {
         self.game = other.game;
         self.description = other.description;
         self.lan_only = other.lan_only;
+        self.names_port |= other.names_port;
         self.registrations = other.registrations;
     }
 
