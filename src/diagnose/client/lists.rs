@@ -6,7 +6,7 @@ use dissectors::kit::Time;
 
 use crate::diagnose::facts::NO_ACCIDENT;
 use crate::diagnose::facts::find_or_add::find_or_add;
-use crate::session::{ExchangeCounts, ExchangeEffect};
+use crate::session::{ExchangeCounts, ExchangeEffect, MessageEvent};
 
 /// Maximum number of masters that are kept of a client.
 const MASTERS: usize = 16;
@@ -27,6 +27,8 @@ struct AskedMaster {
     waits: Option<Time>,
     /// Who says that a request or a connection did not arrive, and why.
     refused: Option<String>,
+    /// Some requests were not recorded whole: what was cut off may be wrong.
+    is_cut: bool,
 }
 
 impl AskedMaster {
@@ -43,16 +45,12 @@ impl AskedMaster {
 
 impl AskedMasters {
     /// It asks for a list, or for its next page.
-    pub(in crate::diagnose) fn asks(
-        &mut self,
-        address: SocketAddr,
-        time: Time,
-        effect: ExchangeEffect,
-    ) {
-        let Some(asked) = self.at(address) else { return };
-        asked.counts.message(effect);
-        asked.is_sent(time);
-        asked.waits = Some(time);
+    pub(in crate::diagnose) fn asks(&mut self, event: &MessageEvent<'_>) {
+        let Some(asked) = self.at(event.ends()[1]) else { return };
+        asked.counts.message(event.exchange());
+        asked.is_sent(event.time());
+        asked.waits = Some(event.time());
+        asked.is_cut |= event.payload().lost;
     }
 
     /// It cannot connect to a master, which it would have asked for a list.
@@ -71,7 +69,14 @@ impl AskedMasters {
 
     fn at(&mut self, address: SocketAddr) -> Option<&mut AskedMaster> {
         let counts = ExchangeCounts::default();
-        let new = || AskedMaster { address, counts, sent: None, waits: None, refused: None };
+        let new = || AskedMaster {
+            address,
+            counts,
+            sent: None,
+            waits: None,
+            refused: None,
+            is_cut: false,
+        };
         find_or_add(&mut self.0, MASTERS, |it| it.address == address, new)
     }
 
@@ -121,7 +126,7 @@ impl AskedMasters {
     ) -> Option<(u64, Option<&str>)> {
         let is_ignored = |it: &&AskedMaster| {
             let is_silent = it.counts.asked >= NO_ACCIDENT && it.counts.answered == 0;
-            is_silent && it.sent.is_some_and(|sent| serves(it.address, sent))
+            is_silent && !it.is_cut && it.sent.is_some_and(|sent| serves(it.address, sent))
         };
         let ignores = self.0.iter().find(is_ignored)?;
         Some((ignores.counts.asked, ignores.refused.as_deref()))

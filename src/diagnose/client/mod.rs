@@ -191,7 +191,7 @@ impl Client {
     /// It asks a master for a list.
     pub(super) fn asks_for_list(&mut self, event: &MessageEvent<'_>) {
         self.library = event.library().or(self.library);
-        self.masters.asks(event.ends()[1], event.time(), event.exchange());
+        self.masters.asks(event);
         self.sends(event, None);
     }
 

@@ -46,6 +46,7 @@ impl Diagnosis {
     /// joins one after another.
     pub(super) fn one_server_each(&mut self, end_of_capture: Time) {
         let mut hosts: BTreeMap<IpAddr, [Vec<SocketAddr>; 3]> = BTreeMap::new();
+        let outside = self.hosts_behind_nat();
         self.servers.iter().for_each(|(address, server)| {
             let of_host = match (server.fact(Item::FromAsked).good > 0, server.registers) {
                 (true, Some(_)) => return,
@@ -53,7 +54,8 @@ impl Diagnosis {
                 (false, Some(_)) => 1,
                 (false, None) => 2,
             };
-            hosts.entry(address.ip()).or_default()[of_host].push(*address);
+            let host = outside.get(&address.ip()).copied().unwrap_or(address.ip());
+            hosts.entry(host).or_default()[of_host].push(*address);
         });
         for [answering, joining, silent] in hosts.into_values() {
             match (&answering[..], &joining[..]) {
@@ -68,6 +70,22 @@ impl Diagnosis {
                 _ => {}
             }
         }
+    }
+
+    /// The addresses behind NAT of servers that answer, with the lowest one before it under which each is known.
+    fn hosts_behind_nat(&self) -> BTreeMap<IpAddr, IpAddr> {
+        let answering = self.servers.iter().filter(|(_, it)| it.fact(Item::FromAsked).good > 0);
+        let sides = answering.flat_map(|(address, server)| {
+            let inside = server.addresses.iter();
+            let inside = inside.filter(|(_, role)| *role == AddressRole::BehindNat);
+            inside.map(|(inside, _)| (inside.ip(), address.ip()))
+        });
+        let mut hosts = BTreeMap::new();
+        sides.filter(|(inside, outside)| inside != outside).for_each(|(inside, outside)| {
+            let least: &mut IpAddr = hosts.entry(inside).or_insert(outside);
+            *least = outside.min(*least);
+        });
+        hosts
     }
 
     /// Players ask a port that does not answer, or look for one that does, and never the one from which the host joins.

@@ -112,6 +112,13 @@ impl Translations {
         self.servers.iter().find_map(behind)
     }
 
+    /// An address behind NAT as the one before it at which the same host is asked, unless its port is that, too.
+    pub(in crate::diagnose) fn as_asked(&self, asked: SocketAddr, from: SocketAddr) -> SocketAddr {
+        let is_of_host = self.sides(asked.ip()).any(|side| side == from.ip());
+        let seen = if is_of_host { SocketAddr::new(asked.ip(), from.port()) } else { from };
+        if seen == asked { from } else { seen }
+    }
+
     /// The other addresses of a host, before or behind NAT.
     pub(in crate::diagnose) fn sides(&self, host: IpAddr) -> impl Iterator<Item = IpAddr> {
         let pairs = self.servers.iter().map(|(inside, outside)| [inside.ip(), outside.ip()]);

@@ -8,7 +8,7 @@ use dissectors::kit::{Item, NeededEvidence, Time, causes, is_private};
 use super::lists::{Listing, Lists, MasterLists, Sighting};
 use crate::diagnose::facts::{Fact, Failure, NO_ACCIDENT};
 use crate::diagnose::registration::missing_steps::{
-    accepted_since, proves_nothing, queried_by_master,
+    accepted_since, not_recorded, proves_nothing, queried_by_master,
 };
 use crate::diagnose::registration::{HEARTBEAT, LONGEST, Registration};
 use crate::diagnose::server::Server;
@@ -50,6 +50,7 @@ impl Diagnosis {
             unseen_challenge(registration);
             self.unanswered_challenges(server, registration, read);
             self.ignored_by_master(server, registration, read);
+            not_recorded(registration, self.gets_nothing(address, server));
             challenged_elsewhere(registration);
             queried_by_master(registration, |host| server.clients.contains(host));
             let place = Place { address, masters: &masters };
@@ -164,7 +165,7 @@ impl Diagnosis {
         let challenges = registration.master.is_some_and(|it| self.challengers.contains(&it));
         let is_heard = registration.master.is_some_and(|it| self.is_heard(it.ip(), read));
         let fact = registration.fact(Item::Challenged);
-        let is_open = fact.good == 0 && fact.run == 0;
+        let is_open = fact.good == 0 && fact.run == 0 && registration.cut.is_none();
         // Some masters challenge a server only until they have accepted it, which may have been before the capture.
         let may_be_accepted = !self.complete
             && server.registers.is_some_and(|id| id.info().diagnosis.rechallenged.is_some());

@@ -305,6 +305,14 @@ impl Diagnosis {
         Some(address)
     }
 
+    /// Whether nothing was recorded that is sent to a server, though it gets something: it responds, or answers challenges.
+    fn gets_nothing(&self, address: SocketAddr, server: &Server) -> bool {
+        let reacts = server.orphans > 0
+            || server.registrations.iter().any(|it| it.fact(Item::Info).good > 0);
+        let mut own = server.own_addresses(address);
+        !self.complete && reacts && own.all(|own| !self.receivers.contains(&own.ip()))
+    }
+
     /// A master answers a server in words.
     pub(in crate::diagnose) fn words_of_master(
         &mut self,
@@ -313,6 +321,9 @@ impl Diagnosis {
         let [from, to] = event.ends();
         let address = self.resolve(to)?;
         let registration = self.servers.get_mut(&address)?.with(from.ip())?;
+        if event.payload().lost {
+            registration.cut = Some(event.frame());
+        }
         let text = words(event)?;
         registration.is_told(Some(&text), described::is_refusal(&text), event.frame());
         Some(address)

@@ -215,9 +215,10 @@ impl Master {
         }
         let begins = described::begins_list(event);
         self.next_pages += u64::from(!begins);
-        // Nor to what follows a wrong answer in the same connection: it may close that.
+        // Nor to what follows a wrong answer in the same connection: it may close that. What was cut off may be wrong.
         if let Some(masters) = self.protocol.info().masters
             && begins
+            && !payload.lost
             && !self.owed_nothing.contains(&payload.from)
         {
             self.requests.asked(event, masters);

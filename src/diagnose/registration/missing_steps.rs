@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use dissectors::kit::{Cause, CauseKind, Item, causes};
 
 use super::Registration;
-use crate::diagnose::facts::{Failure, NO_ACCIDENT};
+use crate::diagnose::facts::{Failure, NO_ACCIDENT, NOT_WHOLE};
 
 /// The recording lost packets: what is missing may be among them.
 pub(in crate::diagnose) fn proves_nothing(registration: &mut Registration) {
@@ -23,6 +23,25 @@ pub(in crate::diagnose) fn proves_nothing(registration: &mut Registration) {
         if let Some(why) = why.cloned() {
             fact.fails_by(Vec::new());
             fact.doubt(Vec::new(), Failure { cause: &causes::CAPTURE_DROPS, ..why });
+        }
+    }
+}
+
+/// The master's challenges are not in the capture, or not to be told from other packets of it. `gets_nothing`: what is sent
+/// to the server was not recorded.
+pub(in crate::diagnose) fn not_recorded(registration: &mut Registration, gets_nothing: bool) {
+    let cut = registration.cut.map(|frame| (&causes::CAPTURE_DROPS, frame, NOT_WHOLE));
+    let text = "nothing that is sent to its host is in the capture";
+    let one_sided = gets_nothing.then_some((&causes::CAPTURE_ONE_SIDED, 0, text));
+    let Some((cause, frame, text)) = one_sided.or(cut) else { return };
+    for item in [Item::Challenged, Item::Echo] {
+        let fact = registration.fact_mut(item);
+        let is_silence = |why: &Failure| why.cause.kind == CauseKind::Silence;
+        let is_without = |why: &Failure| depends(item, why.cause) && gets_nothing;
+        let fails = fact.failure(false).is_some_and(|why| is_silence(why) || is_without(why));
+        if fails || item == Item::Challenged && fact.good == 0 && fact.run == 0 {
+            fact.fails_by(Vec::new());
+            fact.doubt(Vec::new(), Failure::new(cause, frame, text));
         }
     }
 }

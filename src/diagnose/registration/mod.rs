@@ -51,6 +51,8 @@ pub(super) struct Registration {
     pub(super) rechallenged: Rechallenges,
     /// Where challenges for joins to this master come from, if not from it, and the latest one.
     pub(super) challenged_by: Option<(SocketAddr, u64)>,
+    /// A packet of the master to the server that was not recorded whole: it may be its reaction.
+    pub(super) cut: Option<u64>,
     /// The master's ports.
     pub(super) ports: Vec<MasterPort>,
 }

@@ -47,7 +47,8 @@ impl Diagnosis {
             if symptom.item == Item::FromAsked {
                 let asked = found.asked.filter(|asked| {
                     let times = elsewhere.get(&[*asked, party]).copied().unwrap_or_default();
-                    times >= NO_ACCIDENT || self.is_likely_for(*asked, party)
+                    let from = self.translations.as_asked(*asked, party);
+                    times >= NO_ACCIDENT || self.is_likely_for(*asked, from)
                 });
                 asked.into_iter().for_each(|asked| self.responds_elsewhere([asked, party], &sign));
             } else if let Some(server) = self.resolve(party) {
@@ -119,6 +120,7 @@ impl Diagnosis {
         [asked, from]: [SocketAddr; 2],
         sign: &FindingSign<'_>,
     ) {
+        let from = self.translations.as_asked(asked, from);
         let sent = self.sent.get_mut(sign.frame, self.remembered).map(|sent| sent.what);
         let is_challenge = matches!(sent, Some(ServerPacketKind::Response { to: None }));
         if sign.verdict == Verdict::Fail
