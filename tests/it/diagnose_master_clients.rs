@@ -171,3 +171,27 @@ fn a_refused_client_is_no_fault_of_a_registered_server() {
     assert_eq!(refused("t"), "ok");
     assert_eq!(refused("s"), "fault");
 }
+
+/// A client's requests for lists, as far as they are recorded, are not answered: what was cut off may be wrong.
+#[test]
+fn requests_that_were_not_recorded_whole_accuse_no_master() {
+    let verdict = |snap: &str| {
+        let ask = |client: &str, at: u32, region: &str| {
+            format!(
+                "{at}.00 {client}:{} > m:27011 {snap} 31{region} '0.0.0.0:0' 00 '\\\\gamedir\\\\cstrike' 00\n",
+                50_000 + at
+            )
+        };
+        let answer = |at: u32| {
+            format!(
+                "{at}.05 m:27011 > c:{}  FFFFFFFF 66 0A 0A000103 6987 00000000 0000\n",
+                50_000 + at
+            )
+        };
+        let script = in_turn(|at| ask("c", at, "FF") + &answer(at), |at| ask("d", at, "03"));
+        let report = diagnosed(&script, 27011);
+        report["masters"][0]["verdict"].clone()
+    };
+    assert_eq!(verdict(""), "fault");
+    assert_eq!(verdict("snap=64"), "ok");
+}

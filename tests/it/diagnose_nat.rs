@@ -257,3 +257,30 @@ fn players_in_the_network_of_the_server_are_answered_from_its_inner_address() {
         assert_eq!(servers[0]["verdict"], "ok", "{report:#}");
     }
 }
+
+/// A server's host sends from another port than is asked, or joins a master from one: behind NAT, too, it is one host.
+#[test]
+fn a_port_behind_nat_is_one_of_the_host_before_it() {
+    let (client, master) = ("203.0.113.9", "198.51.100.10:27010");
+    let [outside, inside] = ["51.38.99.17", "192.168.1.10"];
+    let at = |host: &str, port: u16| format!("{host}:{port}");
+    let asked = |both: &mut Both, nth: u64, from: u16| {
+        let client = format!("{client}:{}", 50_000 + nth);
+        let [asks, asks_inside] = [outside, inside].map(|host| at(host, 27015));
+        both.send(nth * 20, [[&client, &asks], [&client, &asks_inside]], INFO);
+        let [answers, answers_inside] = [outside, inside].map(|host| at(host, from));
+        both.send(nth * 20 + 1, [[&answers_inside, &client], [&answers, &client]], ANSWER);
+    };
+    let mut elsewhere = Both::new(true);
+    (0..ROUNDS).for_each(|nth| asked(&mut elsewhere, nth, 61_024));
+    let report = elsewhere.report(&[]);
+    assert_eq!(report["servers"][0]["cause"], "answers_from_other_port", "{report:#}");
+    let mut joins = Both::new(true);
+    for nth in 0..ROUNDS {
+        let [from, from_inside] = [outside, inside].map(|host| at(host, 61_234));
+        joins.send(nth * 300 + 5, [[&from_inside, master], [&from, master]], b"q");
+        (0..3).for_each(|more| asked(&mut joins, nth * 15 + more, 27015));
+    }
+    let report = joins.report(&[]);
+    assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+}
