@@ -12,7 +12,7 @@ use super::recent_exchanges::Asking;
 use super::sources::{PlainAnswers, RoomForSources, Sources, TrafficSource, network};
 use super::timeline::Timeline;
 use super::{AbuseSetting, SECOND};
-use crate::session::LinkTags;
+use crate::session::{LinkTags, is_initial};
 
 /// Bytes of memory per source, and per real client.
 const BYTES_OF_SOURCE: usize = 1 << 8;
@@ -173,8 +173,7 @@ impl HopLimitKinds {
     fn see(&mut self, hop_limit: u8) {
         match hop_limit {
             0 => {}
-            // Initial values of operating systems.
-            32 | 64 | 128 | 255 => self.fresh = true,
+            _ if is_initial(hop_limit) => self.fresh = true,
             _ => self.routed = true,
         }
     }

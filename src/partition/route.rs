@@ -220,7 +220,8 @@ impl Leaves {
 
     fn see_host(&mut self, sender: IpAddr, [a, b]: [IpAddr; 2]) {
         if let Some(heard) = self.heard.get_mut(Partition::of(a, b, GROUPS)) {
-            heard.insert(sender, if sender == a { b } else { a });
+            // Analyses count; summaries and checks need no hop limits.
+            heard.insert(sender, if sender == a { b } else { a }, 0);
         }
     }
 }

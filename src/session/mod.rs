@@ -37,7 +37,7 @@ pub(crate) use totals::joined_spans;
 pub use totals::{
     CutPackets, HeardServer, Links, NamedTraffic, OtherHosts, OtherPairs, PROBE, PairTraffic, Port,
     PortPackets, ProbedPorts, RequestReview, Requests, STEAM_PORTS, Totals, Traffic, Unanswered,
-    UnknownLinks,
+    UnknownLinks, is_initial,
 };
 #[cfg(feature = "partition")]
 pub(crate) use translation::Recording;

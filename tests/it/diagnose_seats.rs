@@ -5,7 +5,7 @@ use crate::support::diagnosis::{self, diagnosed, verdict_of};
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
-use captures::wire::{Capture, Datagram, Link, START};
+use captures::wire::{Capture, Datagram, Ip, Link, START, protocol};
 use serde_json::Value;
 
 const ASK: &str = "FFFFFFFF 55 11223344";
@@ -297,4 +297,28 @@ fn a_host_has_one_place_whichever_port_is_asked() {
     let report = report_of(&capture.pcap());
     let seats = report["servers"].as_array().unwrap().iter().map(|server| &server["seat"]);
     assert_eq!(Vec::from_iter(seats), ["client", "client"], "{report:#}");
+}
+
+/// It answers no request, but connections to another port.
+#[test]
+fn other_packets_of_a_silent_server_show_where_it_is() {
+    let seat = |ttl: u8| {
+        let mut capture = Capture::new(Link::Ethernet);
+        let ends = ["192.0.2.9:30000", "203.0.113.7:27015"];
+        let [client, server] = ends.map(|end| end.parse::<std::net::SocketAddr>().unwrap().ip());
+        // Port 22 accepts a connection from port 40000.
+        let mut accepts = [0; 20];
+        accepts[..4].copy_from_slice(&[0, 22, 0x9C, 0x40]);
+        accepts[12..16].copy_from_slice(&[0x50, 0x12, 0xFA, 0]);
+        for nth in 0..8 {
+            let at = START.after(nth * 20_000_000_000);
+            let ask = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+            flood_sources::say(&mut capture, at, ends, ask, 128);
+            let ip = Ip { ttl, id: nth as u32 + 7, ..Ip::new(server, client) };
+            capture.push(at.after(5_000_000_000), &ip.packet(protocol::TCP, &accepts));
+        }
+        report_of(&capture.pcap())["servers"][0]["seat"].clone()
+    };
+    assert_eq!(seat(51), "client");
+    assert_eq!(seat(64), "unknown");
 }

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use dissectors::kit::Map;
 
 use crate::diagnose::Diagnosis;
-use crate::session::{IcmpEvent, PacketDirection, Totals};
+use crate::session::{IcmpEvent, PacketDirection, Totals, is_initial};
 
 dissectors::named! {
     /// The position of the capture.
@@ -59,8 +59,7 @@ impl PacketHopLimits {
         self.incoming |= direction == PacketDirection::Incoming;
         match hop_limit {
             0 => {}
-            // Initial values of operating systems.
-            32 | 64 | 128 | 255 => self.fresh = true,
+            _ if is_initial(hop_limit) => self.fresh = true,
             _ => self.routed = true,
         }
     }
@@ -174,7 +173,7 @@ impl Diagnosis {
     }
 
     /// A host has one place, whichever of its ports is asked, and which of them answers.
-    pub(in crate::diagnose) fn one_place_each(&mut self) {
+    pub(in crate::diagnose) fn one_place_each(&mut self, read: &Totals) {
         let mut hosts: Map<IpAddr, HopLimits> = Map::default();
         self.servers.iter().for_each(|(address, server)| {
             hosts.entry(address.ip()).or_default().add(server.hops);
@@ -182,6 +181,10 @@ impl Diagnosis {
         self.everywhere.ways.iter().for_each(|(host, ways)| {
             hosts.entry(*host).or_default().server.add_others(*ways);
         });
+        for (host, [fresh, routed]) in read.heard.hops() {
+            let others = PacketHopLimits { fresh, routed, ..PacketHopLimits::default() };
+            hosts.entry(host).and_modify(|hops| hops.server.add_others(others));
+        }
         self.servers.iter_mut().for_each(|(address, server)| {
             server.hops = hosts.get(&address.ip()).copied().unwrap_or_default();
         });

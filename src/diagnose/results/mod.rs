@@ -39,7 +39,7 @@ impl Diagnosis {
         self.near_others = read.traffic.probed.clone();
         self.across_flows(read);
         self.answered_from_inside();
-        self.one_place_each();
+        self.one_place_each(read);
         self.seek_losses(read);
         let (attacks, omitted) = self.attacks(read);
         self.forget_forged_joins(&attacks);

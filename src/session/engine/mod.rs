@@ -360,13 +360,14 @@ impl Session {
             }
             // The datagram in an ICMP error is not a packet between these ports.
             Outcome::Icmp(error) => {
-                shard.see_host(context, error.ip.source, error.ip.destination);
+                let hosts = [error.ip.source, error.ip.destination];
+                shard.see_host(context, hosts, error.ip.hop_limit);
                 shard.icmp(context, &key, error, recorder);
                 shard.refuse_pair(context, &key);
                 false
             }
             Outcome::Tcp(segment) => {
-                shard.see_host(context, key.source, key.destination);
+                shard.see_host(context, [key.source, key.destination], segment.ip.hop_limit);
                 (context.hop_limit, context.direction) =
                     (segment.ip.hop_limit, segment.ip.direction);
                 context.note(segment.note.as_ref());
@@ -465,7 +466,7 @@ impl Session {
         let OtherIcmp { ip, .. } = icmp;
         let place = self.range.place_of(ip.source, ip.destination);
         let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) else { return };
-        shard.see_host(&self.context, ip.source, ip.destination);
+        shard.see_host(&self.context, [ip.source, ip.destination], ip.hop_limit);
         if let Some(echo) = icmp.echo() {
             self.totals.foreign.see_echo(echo, &self.context.numbers);
         }

@@ -104,11 +104,16 @@ impl Shard {
         }
     }
 
-    /// A packet of this host to that one was recorded.
+    /// A packet of the first of these hosts to the other one was recorded, with this hop limit.
     #[inline]
-    pub(super) fn see_host(&mut self, context: &PacketContext, host: IpAddr, to: IpAddr) {
+    pub(super) fn see_host(
+        &mut self,
+        context: &PacketContext,
+        [host, to]: [IpAddr; 2],
+        hop_limit: u8,
+    ) {
         if context.options.needs.hosts {
-            self.heard.insert(host, to);
+            self.heard.insert(host, to, hop_limit);
         }
     }
 
@@ -213,7 +218,7 @@ impl Shard {
         payload: &Payload<'_>,
         recorder: &mut Recorder<F>,
     ) {
-        self.see_host(context, key.source, key.destination);
+        self.see_host(context, [key.source, key.destination], datagram.ip.hop_limit);
         if key.ports.into_iter().any(is_usual) {
             self.busy_pairs.see(key);
         }

@@ -92,7 +92,7 @@ impl Session {
         let (context, range) = (&mut self.context, self.range);
         let place = range.place_of(key.source, key.destination);
         if let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) {
-            shard.see_host(context, key.source, key.destination);
+            shard.see_host(context, [key.source, key.destination], datagram.ip.hop_limit);
             if context.options.needs.datagrams != Datagrams::None {
                 context.pass_datagram(shard, key, datagram, true, recorder);
             }

@@ -23,7 +23,7 @@ use crate::net::{Echo, UnreadLayer};
 pub use cut::CutPackets;
 pub(super) use cut::may_be_ours;
 pub use links::Links;
-pub use other_hosts::OtherHosts;
+pub use other_hosts::{OtherHosts, is_initial};
 pub use other_pairs::{NamedTraffic, OtherPairs, PairTraffic, STEAM_PORTS};
 pub use probed_ports::{PROBE, ProbedPorts};
 pub use requests::{HeardServer, RequestReview, Requests, Unanswered};

@@ -1,18 +1,24 @@
 //! Hosts that are known to be in the recording because of packets outside of decoded flows.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use foldhash::quality::RandomState;
 use serde::{Deserialize, Serialize};
 
+/// Whether packets with this hop limit have passed no routers: operating systems begin with these.
+pub fn is_initial(hop_limit: u8) -> bool {
+    matches!(hop_limit, 32 | 64 | 128 | 255)
+}
+
 /// Hosts that sent packets outside of decoded flows, up to a maximum.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OtherHosts {
-    hosts: HashSet<IpAddr, RandomState>,
-    /// A cache of the latest hosts, indexed by address, which covers most packets.
+    /// Whether some of a host's packets have passed no routers, and whether some have.
+    hosts: HashMap<IpAddr, [bool; 2], RandomState>,
+    /// A cache of the latest hosts with their hop limits, indexed by address, which covers most packets.
     #[serde(skip)]
-    latest: Box<[Option<IpAddr>]>,
+    latest: Box<[Option<(IpAddr, u8)>]>,
     /// Senders and receivers, until a receiver sends something back.
     ways: HashSet<[IpAddr; 2], RandomState>,
     has_both_ways: bool,
@@ -25,9 +31,9 @@ impl OtherHosts {
     /// Entries of the cache.
     const LATEST: usize = 1 << 8;
 
-    /// A packet of this host to that one was recorded.
+    /// A packet of this host to that one was recorded, with this hop limit; 0: unknown.
     #[inline]
-    pub fn insert(&mut self, host: IpAddr, to: IpAddr) {
+    pub fn insert(&mut self, host: IpAddr, to: IpAddr, hop_limit: u8) {
         if !self.has_both_ways {
             self.insert_way(host, to);
         }
@@ -36,8 +42,8 @@ impl OtherHosts {
             IpAddr::V6(host) => host.to_bits() as u32,
         };
         let place = (bits ^ bits >> 16) as usize % OtherHosts::LATEST;
-        if self.latest.get(place) != Some(&Some(host)) {
-            self.insert_other(host, place);
+        if self.latest.get(place) != Some(&Some((host, hop_limit))) {
+            self.insert_other((host, hop_limit), place);
         }
     }
 
@@ -52,21 +58,28 @@ impl OtherHosts {
     }
 
     #[inline(never)]
-    fn insert_other(&mut self, host: IpAddr, place: usize) {
+    fn insert_other(&mut self, (host, hop_limit): (IpAddr, u8), place: usize) {
         if self.latest.is_empty() {
             self.latest = vec![None; OtherHosts::LATEST].into();
         }
         if let Some(latest) = self.latest.get_mut(place) {
-            *latest = Some(host);
+            *latest = Some((host, hop_limit));
         }
-        if self.hosts.len() < OtherHosts::MOST {
-            self.hosts.insert(host);
+        if self.hosts.len() < OtherHosts::MOST || self.hosts.contains_key(&host) {
+            let [fresh, routed] = self.hosts.entry(host).or_default();
+            *fresh |= is_initial(hop_limit);
+            *routed |= hop_limit > 0 && !is_initial(hop_limit);
         }
     }
 
     /// Whether a packet of this host was recorded; also `false` if there was no room for it.
     pub fn contains(&self, host: IpAddr) -> bool {
-        self.hosts.contains(&host)
+        self.hosts.contains_key(&host)
+    }
+
+    /// Of each host, whether some of its packets have passed no routers, and whether some have.
+    pub fn hops(&self) -> impl Iterator<Item = (IpAddr, [bool; 2])> {
+        self.hosts.iter().map(|(host, hops)| (*host, *hops))
     }
 
     /// Whether the recorder saw packets of both directions between two hosts, of which these packets are known
@@ -77,7 +90,10 @@ impl OtherHosts {
 
     /// Adds the hosts of another part of the session.
     pub fn add(&mut self, other: &OtherHosts) {
-        self.hosts.extend(&other.hosts);
+        for (host, [fresh, routed]) in other.hops() {
+            let mine = self.hosts.entry(host).or_default();
+            *mine = [mine[0] || fresh, mine[1] || routed];
+        }
         self.has_both_ways |= other.has_both_ways;
         self.ways.extend(&other.ways);
     }
@@ -101,16 +117,19 @@ mod tests {
         let mut heard = OtherHosts::default();
         let host = |n: u32| IpAddr::from(n.to_be_bytes());
         let other = host(u32::MAX);
-        (0..100_000).for_each(|n| heard.insert(host(n), other));
+        (0..100_000).for_each(|n| heard.insert(host(n), other, 64));
         assert_eq!(heard.hosts.len(), OtherHosts::MOST);
         assert!(heard.contains(host(0)) && !heard.contains(host(99_999)));
         let known = |from: IpAddr, to: IpAddr| std::iter::once([from, to]);
         assert!(!heard.has_both_ways(known(host(0), other)));
         assert!(heard.has_both_ways(known(other, host(0))));
         let mut more = OtherHosts::default();
-        more.insert(host(99_999), other);
-        more.insert(other, host(99_999));
+        more.insert(host(99_999), other, 64);
+        more.insert(other, host(99_999), 51);
+        more.insert(other, host(99_999), 0);
         more.add(&heard);
+        let hops = |wanted: IpAddr| more.hops().find(|(host, _)| *host == wanted).map(|(_, it)| it);
+        assert_eq!([host(0), other].map(hops), [Some([true, false]), Some([false, true])]);
         assert!(
             more.contains(host(0))
                 && more.contains(host(99_999))

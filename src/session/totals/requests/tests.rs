@@ -36,7 +36,7 @@ fn ask_by(requests: &mut Requests, client: &str, server: &str, frame: u64, evide
 fn broken(requests: &mut Requests, heard: &[&str], complete: bool) -> Vec<(String, bool, u64)> {
     let mut hosts = OtherHosts::default();
     let other = "10.0.9.9".parse().unwrap();
-    heard.iter().for_each(|host| hosts.insert(host.parse().unwrap(), other));
+    heard.iter().for_each(|host| hosts.insert(host.parse().unwrap(), other, 64));
     let review = requests.review(&hosts, &ProbedPorts::default(), complete, false);
     let broken = review
         .unanswered
