@@ -6,6 +6,7 @@
 
 mod across;
 mod attack_kind;
+mod attackers;
 mod busiest;
 mod clients;
 mod filters;
@@ -48,6 +49,7 @@ use unknown_hosts::UnknownHosts;
 use unknown_ports::UnknownPorts;
 
 pub use attack_kind::{AttackKind, plural};
+pub use attackers::{Legitimate, Received, SourcesOf};
 pub use clients::Proof;
 pub use filters::{BOGONS, FirewallFilter, Match, RateLimit};
 pub use forged::Forged;
@@ -56,7 +58,7 @@ pub use seen::SeenTraffic;
 pub use senders::{Sender, Senders, SentPacket};
 pub use setting::AbuseSetting;
 pub use sources::network_of;
-pub use verdict::{Attack, Legitimate, SourcesOf};
+pub use verdict::Attack;
 
 /// Bytes of memory per target, without its sources and packets.
 const BYTES_OF_TARGET: usize = 1 << 11;

@@ -1,5 +1,6 @@
 //! The traffic of one target.
 
+use std::cmp::Reverse;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
@@ -29,6 +30,9 @@ const BYTES_OF_SPAN: usize = 1 << 5;
 /// A second with this part of the packets of a flood is a busy one, and with this many at least.
 const BUSY: u32 = 10;
 const FEWEST_BUSY: u32 = 10;
+
+/// One kind of so many that are as frequent is much of what a target gets.
+const MUCH: u64 = 4;
 
 /// Maximum number of kinds of messages, and of ports of other services, per target.
 const KINDS: usize = 16;
@@ -412,6 +416,27 @@ impl Target {
     pub(super) fn is_flooded_by(&self, client: IpAddr, repeats: u32) -> bool {
         let (source, client) = (self.sources.get(client), self.clients.get(client));
         source.zip(client).is_some_and(|(source, client)| source.is_more_than(client, repeats))
+    }
+
+    /// The kind that most of its packets are of, and how many.
+    pub(super) fn leading_kind(&self) -> Option<(&'static str, u64)> {
+        self.kinds.iter().copied().min_by_key(|(name, packets)| (Reverse(*packets), *name))
+    }
+
+    /// Whether much of what both get is of the same kind.
+    pub(super) fn is_like(&self, other: &Target) -> bool {
+        let has_much_of = |mine: &Target, theirs: &Target| {
+            let Some((leading, _)) = theirs.leading_kind() else { return false };
+            let of_it = mine.kinds.iter().find(|(name, _)| *name == leading);
+            of_it.is_some_and(|(_, packets)| packets.saturating_mul(MUCH) >= mine.packets[0])
+        };
+        has_much_of(self, other) && has_much_of(other, self)
+    }
+
+    /// Whether both get packets at the same time.
+    pub(super) fn is_meanwhile(&self, other: &Target) -> bool {
+        let spans = self.span.zip(other.span);
+        spans.is_some_and(|([begin, end], [first, last])| begin <= last && first <= end)
     }
 
     /// Adds its own traffic of later times. `spans`: how many more its timeline may have.

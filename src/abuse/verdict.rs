@@ -13,16 +13,14 @@ use dissectors::ledger::{Ledger, may_be_answers};
 use super::Abuse;
 use super::across::{AcrossLink, victims_of};
 use super::attack_kind::{AttackKind, kind_of, of_services};
-use super::clients::{Clients, Proof};
+use super::attackers::{Legitimate, Received, SourcesOf};
 use super::filters::FirewallFilter;
 use super::forged::{Forged, ForgeryInput, forged_requests};
+use super::hosts::FloodedPorts;
 use super::measure::{AttackTarget, TrafficMeasure, is_harmless};
 use super::phases::Phases;
 use super::sources::network;
 use super::target::{Target, share};
-
-/// Maximum number of sources and networks that are named.
-const NAMED: usize = 5;
 
 /// Minimum number of attacked hosts in a network for an attack on the network.
 const HOSTS: usize = 16;
@@ -35,89 +33,6 @@ const CHECKED_FROM: u64 = 20;
 
 /// Maximum number of targets of one attack that are named.
 const TARGETS: usize = 256;
-
-/// The sources of an attack.
-#[derive(Clone, Debug)]
-pub struct SourcesOf {
-    /// How many there are.
-    pub count: u64,
-    /// How many of them are no known clients.
-    pub strangers: u64,
-    /// The error of this number: one standard deviation.
-    pub error: f64,
-    /// The share that sent one packet.
-    pub single_packet_share: f64,
-    /// The share of a second's sources that were not seen before.
-    pub new_share: f64,
-    /// Those that sent most packets, with how many.
-    pub top: Vec<(IpAddr, u64)>,
-    /// The error of these numbers, in packets.
-    pub top_error: u64,
-    /// The networks that sent most packets, with how many.
-    pub prefixes: Vec<(String, u64)>,
-}
-
-impl SourcesOf {
-    /// `lengths`: of the prefixes of IPv4 and IPv6 networks; `repeats`: how often a client may ask. Clients are counted, and
-    /// not named, unless the sources are their own: an attacker may share a client's address.
-    fn of(target: &Target, lengths: [u8; 2], repeats: u32, forged: Forged) -> SourcesOf {
-        let Target { sources, clients, .. } = target;
-        let count = sources.count_all();
-        let (single, _) = sources.with(|_, source| source.packets == 1);
-        let is_named = |address: IpAddr| {
-            !clients.is_slow(address, repeats)
-                || forged == Forged::No && target.is_flooded_by(address, repeats)
-        };
-        let (mut top, top_error) = sources.top(usize::MAX);
-        // What is not more than the error may be nothing.
-        top.retain(|(address, packets)| *packets > top_error && is_named(*address));
-        top.truncate(NAMED);
-        SourcesOf {
-            count,
-            strangers: sources.with(|address, _| !clients.is_slow(address, repeats)).0,
-            error: sources.error(),
-            single_packet_share: share(single, count).min(1.0),
-            new_share: sources.new_share(),
-            top,
-            top_error,
-            prefixes: sources.networks(lengths, NAMED, is_named),
-        }
-    }
-}
-
-/// Clients that did something that forged sources cannot do, within the client rate.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Legitimate {
-    /// How many.
-    pub clients: u64,
-    /// Their packets.
-    pub packets: u64,
-    /// Those during the attack, as far as they were kept.
-    pub during: u64,
-    /// How many returned a challenge, sent a request after the last part of a split response,
-    /// sent another kind of request after a response, and play.
-    pub proofs: [u64; 4],
-    /// There may be more: requests were cut where their challenges would be.
-    pub lacks_challenges: bool,
-}
-
-impl Legitimate {
-    /// `repeats`: how often a client may ask; `span`: the first and the last packet of the attack.
-    fn of(clients: &Clients, repeats: u32, [begin, end]: [Time; 2]) -> Legitimate {
-        let lacks_challenges = clients.lacks_challenges;
-        let kept = clients.packets(repeats).into_iter();
-        let during = kept.filter(|packet| (begin..=end).contains(&packet.time)).count() as u64;
-        let mut legitimate = Legitimate { during, lacks_challenges, ..Legitimate::default() };
-        for client in clients.legitimate(repeats) {
-            legitimate.clients += 1;
-            legitimate.packets += client.legitimate(repeats);
-            let order = [Proof::Challenge, Proof::Split, Proof::WentOn, Proof::Plays];
-            let at = order.iter().position(|proof| *proof == client.proof);
-            legitimate.proofs[at.unwrap_or(0)] += 1;
-        }
-        legitimate
-    }
-}
 
 /// One attack.
 #[derive(Clone, Debug)]
@@ -138,6 +53,10 @@ pub struct Attack {
     pub span: [Time; 2],
     /// Its pulses: more than one if it pauses.
     pub pulses: Vec<[Time; 2]>,
+    /// What it consists of, without known clients.
+    pub received: Received,
+    /// The same for each of several targets that are each attacked enough for an attack of their own.
+    pub each: Vec<(SocketAddr, Received)>,
     /// Packets to the target.
     pub packets: u64,
     /// Their payloads' bytes.
@@ -184,6 +103,7 @@ struct AttackedPlace<'p> {
     targets: Vec<SocketAddr>,
     network: Option<u8>,
     target: &'p Target,
+    each: Vec<(SocketAddr, Received)>,
     /// It gets the responses of servers on the other side of a link.
     is_across: bool,
 }
@@ -194,6 +114,14 @@ struct Remedy {
     filters: Vec<FirewallFilter>,
     price: Option<FirewallFilter>,
     applied: usize,
+}
+
+/// When a target is attacked: more than one pulse if the attack pauses.
+struct AttackTimes {
+    pulses: Vec<[Time; 2]>,
+    span: [Time; 2],
+    /// All pulses together.
+    seconds: f64,
 }
 
 /// A network of which many hosts are flooded.
@@ -252,16 +180,18 @@ impl Abuse {
         within: &mut Set<SocketAddr>,
     ) -> Vec<Attack> {
         let carpets = self.carpets().into_iter();
-        let carpets = carpets.map(|it| (Some(it.network), it.at, it.targets, it.target));
-        let hosts = self.hosts(flooded).into_iter();
-        let hosts = hosts.filter_map(|(targets, target)| {
-            Some((None, targets.first().copied()?, targets, target))
+        let carpets = carpets.map(|it| {
+            let several = FloodedPorts { ports: it.targets, each: Vec::new(), all: it.target };
+            (Some(it.network), it.at, several)
         });
-        let attacks = carpets.chain(hosts).filter_map(|(network, at, targets, target)| {
+        let hosts = self.hosts(flooded).into_iter();
+        let hosts = hosts.filter_map(|it| Some((None, it.ports.first().copied()?, it)));
+        let attacks = carpets.chain(hosts).filter_map(|(network, at, several)| {
+            let FloodedPorts { ports: targets, each, all } = several;
             within.extend(&targets);
-            let (kind, also) = kind_of(&target, false, [true, false]);
-            let place = AttackedPlace::of(kind, also, at, &target);
-            self.attack(AttackedPlace { targets, network, ..place })
+            let (kind, also) = kind_of(&all, false, [true, false]);
+            let place = AttackedPlace::of(kind, also, at, &all);
+            self.attack(AttackedPlace { targets, each, network, ..place })
         });
         attacks.collect()
     }
@@ -277,16 +207,21 @@ impl Abuse {
         let attacks = alone.into_iter().filter_map(|(Socket(at), port)| {
             let mut all = port.target.of_attack(&self.room).into_owned();
             let (server, master) = (self.servers.get(&Socket(*at)), self.masters.get(&Socket(*at)));
-            // Requests beside it are of the same attack, and so are joins.
-            let is_joined = master.is_some_and(|it| self.is_master_flooded(it));
-            for (target, is_flooded) in [(server, flooded.contains(at)), (master, is_joined)] {
+            // Requests meanwhile are of the same attack, and so are joins.
+            let requests = server.filter(|_| flooded.contains(at));
+            let is_one = requests.is_none_or(|it| all.is_meanwhile(&it.of_attack(&self.room)));
+            let is_joined = is_one && master.is_some_and(|it| self.is_master_flooded(it));
+            let requests = requests.filter(|_| is_one);
+            for (target, is_flooded) in [(server, requests.is_some()), (master, is_joined)] {
                 match target {
                     Some(target) if is_flooded => all.add(&target.of_attack(&self.room)),
                     Some(target) => self.adds_players(&mut all, target),
                     None => {}
                 }
             }
-            within.insert(*at);
+            if is_one {
+                within.insert(*at);
+            }
             let (kind, also) = kind_of(&all, self.is_master(*at), [true, false]);
             let also = also.or_else(|| {
                 self.is_of_crashes(*at, all.packets[0]).then_some(AttackKind::CrashAttempt)
@@ -471,10 +406,7 @@ impl Abuse {
     }
 
     fn attack(&self, place: AttackedPlace<'_>) -> Option<Attack> {
-        let mut pulses = pulses(place.target)?;
-        let span = [pulses.first()?[0], pulses.last()?[1]];
-        let seconds: f64 = pulses.iter().map(|[begin, end]| end.since(*begin) as f64 / 1e9).sum();
-        let seconds = seconds.max(self.flood().seconds().min(1.0));
+        let AttackTimes { mut pulses, span, seconds } = self.times(place.target)?;
         pulses.truncate(PULSES);
         let repeats = self.thresholds().repeats;
         let AttackedPlace { kind, also, at, target, network, is_across, .. } = place;
@@ -501,6 +433,8 @@ impl Abuse {
         other_services.sort_by_key(|(port, count)| (Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
         let [mean, mean_bytes] = timeline.in_pulses(span[1]).map(|count| count as f64 / seconds);
+        let of_clients = legitimate.map_or(0, |it| it.during);
+        let received = Received::of(target, repeats, of_clients, mean);
         let Remedy { filters, price, applied } = self.remedy(&place, seconds, forged);
         let mut targets = place.targets;
         targets.truncate(TARGETS);
@@ -513,6 +447,8 @@ impl Abuse {
             protocol: target.protocol,
             span,
             pulses,
+            received,
+            each: place.each,
             packets: packets[0],
             bytes: bytes[0],
             responses: [packets[1], bytes[1]],
@@ -535,6 +471,26 @@ impl Abuse {
             price,
             applied,
         })
+    }
+
+    /// When a target is attacked.
+    fn times(&self, target: &Target) -> Option<AttackTimes> {
+        let [begin, end] = target.span?;
+        let pulses = target.timeline.pulses().into_iter();
+        let pulses = Vec::from_iter(pulses.map(|pulse| pulse.map(|at| at.clamp(begin, end))));
+        let span = [pulses.first()?[0], pulses.last()?[1]];
+        let seconds: f64 = pulses.iter().map(|[begin, end]| end.since(*begin) as f64 / 1e9).sum();
+        let seconds = seconds.max(self.flood().seconds().min(1.0));
+        Some(AttackTimes { pulses, span, seconds })
+    }
+
+    /// What a target gets that is attacked by itself.
+    pub(super) fn received(&self, target: &Target) -> Option<Received> {
+        let (AttackTimes { span, seconds, .. }, repeats) =
+            (self.times(target)?, self.thresholds().repeats);
+        let [packets, _] = target.timeline.in_pulses(span[1]);
+        let of_clients = Legitimate::of(&target.clients, repeats, target.span?).during;
+        Some(Received::of(target, repeats, of_clients, packets as f64 / seconds))
     }
 
     /// What can be done against an attack that takes this long.
@@ -577,14 +533,7 @@ impl<'p> AttackedPlace<'p> {
         at: SocketAddr,
         target: &'p Target,
     ) -> AttackedPlace<'p> {
-        let (targets, network, is_across) = (vec![at], None, false);
-        AttackedPlace { kind, also, at, targets, network, target, is_across }
+        let (targets, each, network, is_across) = (vec![at], Vec::new(), None, false);
+        AttackedPlace { kind, also, at, targets, network, target, each, is_across }
     }
-}
-
-/// When a target is attacked: more than one span if the attack pauses.
-fn pulses(target: &Target) -> Option<Vec<[Time; 2]>> {
-    let [begin, end] = target.span?;
-    let pulses = target.timeline.pulses().into_iter();
-    Some(pulses.map(|pulse| pulse.map(|at| at.clamp(begin, end))).collect())
 }

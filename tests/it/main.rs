@@ -102,6 +102,7 @@ mod scrub_canaries;
 mod selection;
 mod serve;
 mod serve_everything;
+mod several_attacks;
 mod stray_parts;
 mod streams;
 mod summary;

@@ -9,10 +9,10 @@ use std::fmt::Display;
 use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Diagnosis as ProtocolDiagnosis, Item, Map, Set, causes};
+use dissectors::kit::{Cause, Diagnosis as ProtocolDiagnosis, Item, Map, Set, causes};
 
 use super::{CapturePosition, Diagnosis};
-use crate::abuse::{Attack, AttackKind, Omitted, plural};
+use crate::abuse::{Attack, AttackKind, Omitted, Received, plural};
 use crate::diagnose::facts::Failure;
 use crate::diagnose::facts::item_set::ItemSet;
 use crate::diagnose::registration::{Registration, is_of_registration};
@@ -111,27 +111,23 @@ impl Diagnosis {
                 (AttackKind::CrashAttempt, _) => &causes::answers::CRASH_ATTEMPT,
                 _ => continue,
             };
-            let kind = attack.kinds.first().map_or("packets", |(kind, _)| kind);
-            // What crashes servers has the name of its rule.
-            let is_rule = attack.kind == AttackKind::CrashAttempt;
-            let kinds = if is_rule { kind.to_owned() } else { plural(kind) };
-            let [packets, sources] = of_attackers(attack);
-            let values: [(_, &dyn Display); 4] = [
-                ("kinds", &kinds),
-                ("rate", &grouped(attack.rate[0].round() as u64)),
-                ("packets", &grouped(packets)),
-                ("sources", &counted(sources, "source")),
-            ];
-            let mut why = Failure::with(cause, 0, &values);
-            if attack.targets.len() > 1 {
-                why.text += &format!(", to {} targets together", attack.targets.len());
-            }
+            let together = (attack.targets.len() > 1)
+                .then(|| format!(", to {} targets together", attack.targets.len()));
+            let mut told: Set<SocketAddr> = Set::default();
             for target in &attack.targets {
                 let is_known = self.servers.contains_key(target);
-                let own = if is_known { Some(target) } else { owners.get(target) };
-                if let Some(server) = own.and_then(|own| self.servers.get_mut(own)) {
-                    server.fact_mut(Item::NotAttacked).fails(why.clone());
+                let Some(owner) = (if is_known { Some(target) } else { owners.get(target) }) else {
+                    continue;
+                };
+                let own = attack.each.iter().find(|(at, _)| at == target).map(|(_, own)| own);
+                // What several of its ports get together is one attack on it.
+                if own.is_none() && !told.insert(*owner) {
+                    continue;
                 }
+                let Some(server) = self.servers.get_mut(owner) else { continue };
+                let mut why = attacked_with(cause, own.unwrap_or(&attack.received));
+                why.text.extend(together.as_deref().filter(|_| own.is_none()));
+                is_attacked(server, why);
             }
         }
         (attacks, abuse.omitted())
@@ -277,13 +273,32 @@ fn best_master<'i>(
     with_masters.rev().max_by_key(rank)?.first()?.master
 }
 
-/// The packets and the sources of an attack, without those of known clients, unless these are all.
-fn of_attackers(attack: &Attack) -> [u64; 2] {
-    let of_clients = attack.legitimate.map_or(0, |it| it.during);
-    // Each of them sent one at least: their number may be an estimate, and what known clients send of another kind.
-    let strangers = attack.sources.strangers.min(attack.packets);
-    let others = [attack.packets.saturating_sub(of_clients).max(strangers), strangers];
-    if others.contains(&0) { [attack.packets, attack.sources.count] } else { others }
+/// That a server is attacked with this.
+fn attacked_with(cause: &'static Cause, received: &Received) -> Failure {
+    let Received { kind, packets, sources, rate } = *received;
+    // What crashes servers has the name of its rule.
+    let is_rule = cause == &causes::answers::CRASH_ATTEMPT;
+    let kinds = if is_rule { kind.to_owned() } else { plural(kind) };
+    let values: [(_, &dyn Display); 4] = [
+        ("kinds", &kinds),
+        ("rate", &grouped(rate.round() as u64)),
+        ("packets", &grouped(packets)),
+        ("sources", &counted(sources, "source")),
+    ];
+    Failure::with(cause, 0, &values)
+}
+
+/// A server is attacked in this way; a smaller attack is named beside the largest one.
+fn is_attacked(server: &mut Server, why: Failure) {
+    let attacked = server.fact_mut(Item::NotAttacked);
+    match attacked.run {
+        0 => attacked.fails(why),
+        _ => attacked.says_more(&format!(
+            "; besides, {}: {}",
+            why.cause.sentence(&why.values),
+            why.text
+        )),
+    }
 }
 
 /// What decides what to do about what is wrong with a server.
