@@ -133,7 +133,7 @@ fn players(real: &Legitimate) -> String {
             "unknown: requests were not recorded whole, and their challenges may be cut off"
                 .to_owned()
         }
-        0 => "no client returned a challenge or sent a further request".to_owned(),
+        0 => "none is known: no client returned a challenge, or asked for something else after a response".to_owned(),
         clients => {
             format!("{} {shown}: {}", counted(clients, "client"), counted(real.packets, "packet"))
         }

@@ -557,7 +557,10 @@ fn what_was_so_before_is_said() {
 end 90"
     );
     let item = said_of_script(&script, &Setting::udp(7778), ("10.0.0.2:7778", "reg.challenged"));
-    assert_eq!(item["text"], "10.0.0.9 says: port unreachable; before, it was so: frame 2");
+    assert_eq!(
+        item["text"],
+        "10.0.0.9 says: port unreachable; earlier, it was as it should be: frame 2"
+    );
 }
 
 #[test]

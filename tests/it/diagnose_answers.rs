@@ -137,6 +137,26 @@ fn all_kinds_that_are_never_answered_are_named() {
     assert!(items.contains("player requests and rules requests"), "{items}");
 }
 
+/// At the server, nothing in front of it answers.
+#[test]
+fn what_a_server_never_answers_is_not_dropped_in_front_of_it() {
+    let advice = |ttl: u32| {
+        let report = of_rounds(27015, 20, 6, |_, at| {
+            format!(
+                "{at}.0 c:50001 > s  ttl=52 {INFO}\n{at}.02 s > c:50001  ttl={ttl} {ANSWER}\n\
+                 {at}.1 c:50002 > s  ttl=52 FFFFFFFF 55 FFFFFFFF\n\
+                 {at}.2 c:50003 > s  ttl=52 FFFFFFFF 56 FFFFFFFF\n"
+            )
+        });
+        assert_eq!(item(&report, "servers", "seen.answered"), "no only_info_answered");
+        let items = report["servers"][0]["items"].as_array().unwrap();
+        let answered = items.iter().find(|it| it["item"] == "seen.answered").unwrap();
+        answered["advice"].as_str().unwrap().to_owned()
+    };
+    assert!(advice(52).contains("in front of the server"), "{}", advice(52));
+    assert!(advice(64).starts_with("The other requests arrive"), "{}", advice(64));
+}
+
 /// One client of three gets responses that break off.
 #[test]
 fn the_client_whose_responses_are_broken_is_named() {

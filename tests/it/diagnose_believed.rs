@@ -46,6 +46,28 @@ fn counted(players: u8, bots: u8, listed: usize, later: u32) -> String {
     item(&diagnosed_at(&(rounds + "end 800"), 27015), "servers", "seen.believable")
 }
 
+/// A server that forgets its players at times.
+#[test]
+fn a_quarter_of_lists_that_are_empty_disagrees_with_the_description() {
+    let believed = |empty: u32| {
+        let rounds: String = (0..24_u32)
+            .map(|nth| {
+                let (at, listed) = (nth * 60, if nth % 6 < empty { 0 } else { 7 });
+                let entries = "00 'Ann' 00 le32:1 0000803F ".repeat(listed);
+                format!(
+                    "{at}.00 c > s  FFFFFFFF 54 'Source Engine Query' 00\n\
+                     {at}.02 s > c  FFFFFFFF 49 11 'A' 00 'm' 00 'f' 00 'g' 00 F000 07 20 00 64 6C 00 00 '1' 00 00\n\
+                     {at}.03 c > s  FFFFFFFF 55 FFFFFFFF\n{at}.04 s > c  FFFFFFFF 41 01020304\n\
+                     {at}.05 c > s  FFFFFFFF 55 01020304\n{at}.06 s > c  FFFFFFFF 44 {listed:02X} {entries}\n"
+                )
+            })
+            .collect();
+        item(&diagnosed_at(&(rounds + "end 1500"), 27015), "servers", "seen.believable")
+    };
+    assert_eq!(believed(0), "yes");
+    assert_eq!(believed(1), "unknown counts_disagree");
+}
+
 /// As in the rule that compares them.
 #[test]
 fn bots_may_be_left_out_and_counts_of_other_times_are_no_contradiction() {

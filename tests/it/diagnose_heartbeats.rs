@@ -53,6 +53,16 @@ fn heartbeats_that_cease_are_not_on_time() {
     assert_eq!(words(&report, "reg.heartbeats"), "none in the last 20 min 0 s");
     let report = report_of(&format!("{all}{}end 1800", answered(15)));
     assert_eq!(item(&report, "servers", "reg.heartbeats"), "unknown not_in_capture", "{report:#}");
+    // One alone is too few for a server that still answers.
+    let once = joined(0.0, 27010);
+    let report = report_of(&format!("{once}{}end 1800", answered(30)));
+    assert_eq!(item(&report, "servers", "reg.heartbeats"), "no heartbeat_rare", "{report:#}");
+    let report = report_of(&format!("{once}{}end 660", answered(10)));
+    assert_eq!(
+        item(&report, "servers", "reg.heartbeats"),
+        "unknown capture_too_short",
+        "{report:#}"
+    );
     let quit = "620.0 s > m:27010  620A\n";
     let report = report_of(&format!("{all}{quit}{}end 1800", answered(30)));
     assert_eq!(item(&report, "servers", "reg.heartbeats"), "unknown not_in_capture", "{report:#}");

@@ -126,7 +126,7 @@ fn a_list_is_no_challenge() {
     let report = serde_json::json!({ "servers": [server] });
     assert_eq!(item(&report, "reg.challenged", "10.0.0.9"), "no join_unanswered", "{report:#}");
     let text = said_of(&report, "reg.challenged");
-    assert!(!text.contains("before, it was so"), "{text}");
+    assert!(!text.contains("as it should be"), "{text}");
 }
 
 /// A master is one party, and each of its services is judged.

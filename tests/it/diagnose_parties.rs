@@ -526,7 +526,10 @@ fn a_challenge_from_elsewhere_is_no_fault_of_the_client() {
     let report = of(&rounds(4, round), &Setting::udp(6500), &[]);
     assert_eq!(item(&report, "servers", "seen.from_asked"), "no answers_from_other_port");
     let answered = shown(&report, "servers", 0, "seen.answered")["text"].as_str().unwrap();
-    assert_eq!(answered, "4 of 8 requests; in 4, the challenge did not reach the client");
+    assert_eq!(
+        answered,
+        "4 of 8 requests; in 4, the challenge did not come where the client waits for it"
+    );
 }
 
 /// An exchange of GameSpy 4 that returns this challenge for 0091295B.

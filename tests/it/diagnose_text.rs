@@ -155,6 +155,18 @@ fn responses_that_never_end_are_not_cut_on_the_way() {
         assert_eq!(item(&endless, "servers", name), "no not_terminated", "{endless:#}");
     }
     assert!(!endless.to_string().contains("split_part_missing"), "{endless:#}");
+    // Of a server whose responses had one part and an end before, nothing else can be missing.
+    let round = |nth: u32, end: &str| {
+        let at = nth * 20;
+        format!(
+            "{at}.00 c > s  '\\\\info\\\\'\n\
+             {at}.02 s > c  '\\\\hostname\\\\A\\\\mapname\\\\B\\\\queryid\\\\{nth}.1{end}'\n"
+        )
+    };
+    let end = |nth: u32| if nth < 6 { r"\\final\\" } else { "" };
+    let script: String = (1..12).map(|nth| round(nth, end(nth))).collect();
+    let report = diagnosed(&(script + "end 300"));
+    assert_eq!(item(&report, "servers", "seen.whole"), "no not_terminated", "{report:#}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::kit::{Item, NeededEvidence, Time, causes, is_private};
 
 use super::lists::{Listing, Lists, MasterLists, Sighting};
+use super::symptoms;
 use crate::diagnose::facts::{Fact, Failure, NO_ACCIDENT};
 use crate::diagnose::registration::missing_steps::{
     accepted_since, not_recorded, proves_nothing, queried_by_master,
@@ -59,7 +60,7 @@ impl Diagnosis {
             accepted_since(registration);
             unjudged_heartbeats(registration);
             let heard = server.last_answered.filter(|_| !self.is_lossy(read));
-            ceased(registration, read.end(), heard);
+            ceased(server, registration, read.end(), heard);
             self.refused_connections(address, server, registration);
             if span >= HEARTBEAT && server.first_asked.is_none() {
                 unreachable(address, span, registration);
@@ -185,8 +186,7 @@ impl Diagnosis {
                 true => "the master challenges others, and not this one",
                 false => "the master is heard, and does not challenge this server",
             };
-            let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
-            let symptom = symptoms.iter().find(|it| it.item == Item::Challenged);
+            let symptom = symptoms(server).iter().find(|it| it.item == Item::Challenged);
             let cause = symptom.map_or(&causes::JOIN_UNANSWERED, |it| it.cause);
             registration.fact_mut(Item::Challenged).bad(cause, frame, text);
         }
@@ -414,18 +414,21 @@ fn unjudged_heartbeats(registration: &mut Registration) {
     registration.fact_mut(Item::Heartbeats).open(cause, 0, text);
 }
 
-/// The last heartbeat came long before the end: whether that is all is unknown, unless the server still answered long after
-/// it. `heard`: when it answered last.
-fn ceased(registration: &mut Registration, end: Time, heard: Option<Time>) {
+/// The last heartbeat came long before the end: whether that is all is unknown, unless the server still answered much later:
+/// `heard` is when it did last.
+fn ceased(server: &Server, registration: &mut Registration, end: Time, heard: Option<Time>) {
     let beats = registration.fact(Item::Heartbeats);
-    let Some((_, last, _)) = registration.joins.filter(|_| beats.good > 0 && beats.run == 0) else {
+    // That more should follow a single one, a rule shows, unless the master still lists the server.
+    let is_rule = symptoms(server).iter().any(|it| it.cause == &causes::HEARTBEAT_RARE);
+    let is_expected = beats.good > 0 || is_rule && registration.fact(Item::Listed).good == 0;
+    let Some((_, last, _)) = registration.joins.filter(|_| is_expected && beats.run == 0) else {
         return;
     };
     let since = end.since(last);
     if since <= 2 * LONGEST {
         return;
     }
-    let frame = beats.latest();
+    let frame = beats.latest().max(registration.fact(Item::Join).latest());
     let text = format!("none in the last {}", long_span(since.unsigned_abs()));
     // Who has announced that it is gone sends none.
     let is_there = heard.is_some_and(|heard| heard.since(last) > 2 * LONGEST)
@@ -562,8 +565,9 @@ fn no_list(registration: &mut Registration, given: &[&MasterLists], none: bool) 
 
 /// Whether a rule of the protocol in which a server registers reports unanswered challenges.
 pub(in crate::diagnose) fn has_rule_about_silence(server: &Server) -> bool {
-    let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
-    symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == NeededEvidence::Response)
+    symptoms(server)
+        .iter()
+        .any(|it| it.item == Item::Echo && it.rule.needs == NeededEvidence::Response)
 }
 
 #[cfg(test)]

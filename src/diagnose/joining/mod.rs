@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Item, Role, Side, Transport, causes};
+use dissectors::kit::{Item, Role, Side, Symptom, Transport, causes};
 
 use super::{Diagnosis, Host, PROBING, ServerPacket, ServerPacketKind, Shown, is_error, masters};
 use crate::diagnose::facts::{Failure, NOT_WHOLE};
@@ -33,6 +33,11 @@ impl Server {
             }
         }
     }
+}
+
+/// What broken rules mean for a server in the protocol in which it registers.
+fn symptoms(server: &Server) -> &'static [Symptom] {
+    server.registers.map_or(&[], |id| id.info().diagnosis.symptoms)
 }
 
 impl Diagnosis {

@@ -33,6 +33,10 @@ const LISTS: usize = 64;
 /// Nanoseconds after which programs that wait for a list have given up.
 const PATIENCE: i64 = 10_000_000_000;
 
+/// What to do about a master that answers nothing for a while.
+const OF_SPAN: &str = "It is heard otherwise. In that time, the master did not run, or was too busy: ask whoever runs it, or look \
+                       into its log.";
+
 /// A master that clients ask for lists.
 #[derive(Debug)]
 pub(super) struct Master {
@@ -160,6 +164,7 @@ impl Master {
             && let Some(common) = self.common.take()
         {
             (unanswered.by, unanswered.span) = (common.by, common.span);
+            unanswered.remedy = common.span.map(|_| OF_SPAN);
         }
         if let Some([servers, packets]) = self.latest {
             let is_list = |it: &&mut ItemVerdict| it.item == Item::GivesList && it.met == Met::Yes;

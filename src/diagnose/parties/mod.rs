@@ -269,7 +269,10 @@ impl Diagnosis {
             let explains = |server: &SocketAddr| {
                 let server = self.servers.get(server);
                 server.is_some_and(|server| {
-                    server.fact(Item::NotAttacked).run > 0 || server.responses_elsewhere > 0
+                    let readable = server.fact(Item::Readable);
+                    server.fact(Item::NotAttacked).run > 0
+                        || server.responses_elsewhere > 0
+                        || readable.good == 0 && readable.run > 0
                 })
             };
             client.conclude(*host, pattern, is_filtered, explains, is_lossy);

@@ -83,7 +83,7 @@ impl ServerState<'_> {
             text = format!("{answered} of {asked} answered; {text}{}", self.excused(0));
         }
         if let Some(before) = fact.shown.first().filter(|_| fact.good > 0) {
-            text += &format!("; before, it was so: frame {before}");
+            text += &format!("; earlier, it was as it should be: frame {before}");
         }
         let frames = fact.failed();
         debug_assert!(failure.cause.no.contains(&item), "{item:?} by {:?}", failure.cause);
@@ -227,7 +227,10 @@ impl ServerState<'_> {
         let missing = missing.saturating_sub(self.server.pattern.all.missing());
         let astray = match self.server.astray.min(missing) {
             0 => String::new(),
-            astray => format!("; in {}, the challenge did not reach the client", grouped(astray)),
+            astray => format!(
+                "; in {}, the challenge did not come where the client waits for it",
+                grouped(astray)
+            ),
         };
         astray + &self.owed_nothing(missing.saturating_sub(self.server.astray)) + &self.optional()
     }

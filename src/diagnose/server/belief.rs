@@ -14,7 +14,9 @@ use crate::text::counted;
 pub(in crate::diagnose) fn conclude(server: &mut Server) {
     never_ends(server);
     let counts = &server.counts;
-    let differs = counts.differs.as_ref().filter(|_| counts.differed > counts.agreed);
+    let is_often = counts.differed > counts.agreed
+        || is_too_much(counts.differed, counts.differed + counts.agreed);
+    let differs = counts.differs.as_ref().filter(|_| is_often);
     let why = differs.map(|(numbers, frame)| {
         let values: [(_, &dyn Display); 1] = [("numbers", numbers)];
         Failure::with(&causes::answers::COUNTS_DISAGREE, *frame, &values)
@@ -44,7 +46,8 @@ pub(in crate::diagnose) fn conclude(server: &mut Server) {
     }
 }
 
-/// Each response is one part that does not end. If some did, the rest of the others would be lost.
+/// Responses are one part that does not end: each of them, or some of a server whose other responses have one part, too.
+/// Had those that end several parts, the rest of the others would be lost.
 fn never_ends(server: &mut Server) {
     let endless = server.query.and_then(|id| id.info().diagnosis.endless);
     let Some((words, cause)) = endless else { return };
@@ -52,10 +55,10 @@ fn never_ends(server: &mut Server) {
     let failures = whole.failures();
     // The rest of the last one may come after the end of the capture.
     let last = whole.open.as_deref();
-    let is_never = whole.good == 0
-        && whole.run > 0
-        && whole.run + u64::from(last.is_some()) >= NO_ACCIDENT
-        && server.fact(Item::Readable).good == 0
+    let are_single = server.packets <= 1 && server.kinds.iter().all(|it| it.sizes.responses > 0);
+    let is_never = whole.run > 0
+        && whole.times_not() + u64::from(last.is_some()) >= NO_ACCIDENT
+        && (are_single || whole.good == 0 && server.fact(Item::Readable).good == 0)
         && failures.iter().chain(last).all(|failure| failure.text.contains(words));
     if is_never {
         let failures: Vec<_> = failures.iter().map(|it| Failure { cause, ..it.clone() }).collect();

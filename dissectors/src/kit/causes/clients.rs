@@ -91,8 +91,8 @@ cause! {
     /// A client returns another challenge than it got.
     pub CHALLENGE_WRONG "challenge_wrong" {
         no: [WellFormed],
-        says: "it returns another challenge than it got",
-        advice: "Return the number that the server sent, with its sign.",
+        says: "it sends a challenge that the server did not give it",
+        advice: "Ask for a challenge, and return the number that the server sent, with its sign.",
     }
 }
 

@@ -321,6 +321,8 @@ cause! {
         details: "it never responds to {kind}",
         advice: "A filter or a cache in front of the server responds in its stead: let the other requests \
                  through.",
+        at_server: "The other requests arrive, and nothing is sent: check the server's settings and plugins, and the firewall \
+                    on its host.",
     }
 }
 

@@ -178,7 +178,9 @@ impl ListRequests {
         let least = best.map(|best| best + u64::from(are_clients));
         if let Some(silence) = silence.filter(|it| least.is_none_or(|least| it.errors < least)) {
             let span = silence.failure.span?;
-            let text = format!(", nearly all {}", in_words(span, self.periods.has_dates));
+            let is_all = silence.errors == 0 && self.periods.are_one();
+            let how_many = if is_all { "all" } else { "nearly all" };
+            let text = format!(", {how_many} {}", in_words(span, self.periods.has_dates));
             return Some(CommonOfLists { text, by: None, span: Some(span) });
         }
         // Where several divide them as well, any may be the reason.
