@@ -226,6 +226,25 @@ fn packets_of_a_game_are_no_messages_however_they_begin() {
     );
 }
 
+/// Where the capture begins in the middle of a game, one of the first packets may have any number.
+#[test]
+fn the_first_packets_of_a_game_are_no_messages_whatever_their_numbers() {
+    for first in [0x30_u32, 0x0130, 0x2030, 0x5C2F, 0x0001_0030, 0x0001_5C2F] {
+        let mut script = String::new();
+        for nth in 0..3 {
+            let number = |by| {
+                let bytes = u32::to_le_bytes(first + nth + by);
+                bytes.map(|byte| format!("{byte:02x}")).concat()
+            };
+            let (own, confirmed) = (number(0), number(7));
+            writeln!(script, "{nth}.00 c:27010 > s:27014  {own} {confirmed} B1652216 4A58")
+                .unwrap();
+            writeln!(script, "{nth}.01 s:27014 > c:27010  {confirmed} {own} 00000000").unwrap();
+        }
+        assert_eq!(messages(&(script + "end 60"), 27015), Vec::<String>::new(), "{first:x}");
+    }
+}
+
 /// What a client asks in one word is a query, whether its name is known or not.
 #[test]
 fn a_word_between_backslashes_is_a_query() {

@@ -15,12 +15,14 @@ const LONGEST_SEED: usize = "255.255.255.255:65535\0".len();
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let to_master = weak(hint.to_port || hint.known || hint.forced);
     let from_master = weak(hint.from_port || hint.known || hint.forced);
+    let speaks = hint.known || hint.forced;
     match bytes {
         _ if hint.known && has_broken_header(bytes) => Claim::Weak,
         [b'1', rest @ ..] if seed(rest).is_some() => Claim::Sure,
-        [b'1', rest @ ..] if may_be_query(rest) => to_master,
+        [b'1', rest @ ..] if may_be_query(rest, speaks) => to_master,
         [b'0', b'\n', b'\\', ..] if is_info(bytes) => Claim::Sure,
-        [b'0', b'\n', b'\\', ..] | [b'0', b'\\', ..] => to_master,
+        [b'0', b'\n', b'\\', ..] => to_master,
+        [b'0', b'\\', rest @ ..] if speaks || is_text(rest) => to_master,
         [b'0', b'\n', rest @ ..] if is_text(rest) => to_master,
         [b'0', rest @ ..] if before_info(rest) > 0 && is_info(bytes) => to_master,
         [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => to_master,
@@ -75,11 +77,19 @@ fn seed(after_type: &[u8]) -> Option<endpoint::Endpoint> {
     endpoint::parse(text.get(..length)?)
 }
 
-/// A query with an invalid IP:Port: still a text, and not a long one.
-fn may_be_query(after_type: &[u8]) -> bool {
+/// A query with an invalid IP:Port: still a text, and not a long one. Unless the flow `speaks` this protocol, what follows
+/// it must be one, too: packets of a game begin with a number, which says nothing if its first byte is that of a query.
+fn may_be_query(after_type: &[u8], speaks: bool) -> bool {
     let text = after_type.get(1..).unwrap_or_default();
     let length = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-    length <= 2 * LONGEST_SEED && text.iter().take(length).all(|byte| matches!(byte, b' '..=b'~'))
+    let is_printable = |text: &[u8]| text.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    let (seed, rest) = text.split_at(length);
+    let is_empty = seed.is_empty() && rest.starts_with(&[0, 0]);
+    let follows = |rest: &[u8]| match is_empty {
+        true => rest.iter().all(|&byte| byte == 0),
+        false => rest.split(|&byte| byte == 0).all(is_printable),
+    };
+    length <= 2 * LONGEST_SEED && is_printable(seed) && (speaks || follows(rest))
 }
 
 /// The number of bytes between the type of an info string and its first backslash: one line feed, or what some servers
@@ -162,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_rest_needs_a_port_or_a_flow_that_speaks_for_it() {
-        let to_master: [&[u8]; 12] = [
+        let to_master: [&[u8]; 15] = [
             b"q",
             b"q\0",
             b"q\xFF\x19\x9eU!",
@@ -170,6 +180,9 @@ mod tests {
             b"b\n\0",
             b"1",
             b"1\xFF0.0.0.0\0\0",
+            b"1\xFFa master:27010\0\\gamedir\\tf\0",
+            b"1\xFF\0\\gamedir\\tf\0",
+            b"1\xFF\0\0\0",
             b"0\\a\\b\n",
             b"0\nprotocol\\47\\challenge\\5\n",
             b"0\n",
@@ -212,6 +225,22 @@ mod tests {
         for bytes in alike {
             for hint in [NONE, TO, FROM, KNOWN] {
                 assert_eq!(claim(bytes, hint), Claim::No, "{bytes:?}");
+            }
+        }
+    }
+
+    /// Numbers of packets that count up from one, and the numbers that these confirm.
+    #[test]
+    fn a_number_at_the_start_of_a_game_packet_is_no_type() {
+        for number in [0x31_u32, 0x0231, 0x2031, 0x0001_2031, 0x5C30, 0x0001_5C30] {
+            for confirmed in [7_u32, 0x30, 0x2020, 0x0001_2020] {
+                for content in [&b""[..], b"\x01text", b"\0\0\0\0text", &[0; 8]] {
+                    let numbers = [number.to_le_bytes(), confirmed.to_le_bytes()].concat();
+                    let bytes = [&numbers, content].concat();
+                    for hint in [NONE, TO, FROM] {
+                        assert_eq!(claim(&bytes, hint), Claim::No, "{bytes:?}");
+                    }
+                }
             }
         }
     }
