@@ -3,22 +3,20 @@
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Item, NeededEvidence, Time, causes, is_private};
+use dissectors::kit::{Item, NeededEvidence, causes, is_private};
 
+use super::heartbeats::{ceased, unjudged_heartbeats};
 use super::lists::{Listing, Lists, MasterLists, Sighting};
 use super::symptoms;
 use crate::diagnose::facts::{Fact, Failure, NO_ACCIDENT};
 use crate::diagnose::registration::missing_steps::{
     accepted_since, not_recorded, proves_nothing, queried_by_master,
 };
-use crate::diagnose::registration::{HEARTBEAT, LONGEST, Registration};
+use crate::diagnose::registration::{HEARTBEAT, Registration};
 use crate::diagnose::server::Server;
 use crate::diagnose::{CapturePosition, Diagnosis};
 use crate::session::Totals;
 use crate::text::long_span;
-
-/// Joins in shorter intervals, in nanoseconds, are no heartbeats.
-const USUAL: i64 = 30_000_000_000;
 
 impl Diagnosis {
     /// What became of a server's registrations. Where it addressed no master, lists may contain it all the same.
@@ -387,56 +385,6 @@ fn unreachable(address: SocketAddr, span: i64, registration: &mut Registration) 
         let time = long_span(span.unsigned_abs());
         let why = Failure::with(&causes::masters::PRIVATE_ADDRESS, 0, &[("time", &time)]);
         registration.fact_mut(Item::Address).open_by(why);
-    }
-}
-
-/// Heartbeats that no rule judges.
-fn unjudged_heartbeats(registration: &mut Registration) {
-    let is_regular = |interval: i64| interval > USUAL && interval <= LONGEST;
-    let beats = registration.fact(Item::Heartbeats);
-    if beats.good > 0 || registration.joins.is_none() {
-        return;
-    }
-    if registration.interval().is_some_and(is_regular) && beats.run == 0 {
-        let joins = registration.fact(Item::Join).shown.last().copied();
-        return registration.good(Item::Heartbeats, joins.unwrap_or(0));
-    }
-    let is_known = |interval: &i64| *interval > LONGEST || registration.joined() >= NO_ACCIDENT;
-    let interval = registration.interval().filter(is_known);
-    let interval = interval.map(|interval| long_span(interval.unsigned_abs()));
-    let (cause, text) = match interval {
-        Some(it) => {
-            let text = format!("one every {it} was recorded; no rule judges that");
-            (&causes::NOT_IN_CAPTURE, text)
-        }
-        None => (&causes::CAPTURE_TOO_SHORT, "too short to see when it comes again".to_owned()),
-    };
-    registration.fact_mut(Item::Heartbeats).open(cause, 0, text);
-}
-
-/// The last heartbeat came long before the end: whether that is all is unknown, unless the server still answered much later:
-/// `heard` is when it did last.
-fn ceased(server: &Server, registration: &mut Registration, end: Time, heard: Option<Time>) {
-    let beats = registration.fact(Item::Heartbeats);
-    // That more should follow a single one, a rule shows, unless the master still lists the server.
-    let is_rule = symptoms(server).iter().any(|it| it.cause == &causes::HEARTBEAT_RARE);
-    let is_expected = beats.good > 0 || is_rule && registration.fact(Item::Listed).good == 0;
-    let Some((_, last, _)) = registration.joins.filter(|_| is_expected && beats.run == 0) else {
-        return;
-    };
-    let since = end.since(last);
-    if since <= 2 * LONGEST {
-        return;
-    }
-    let frame = beats.latest().max(registration.fact(Item::Join).latest());
-    let text = format!("none in the last {}", long_span(since.unsigned_abs()));
-    // Who has announced that it is gone sends none.
-    let is_there = heard.is_some_and(|heard| heard.since(last) > 2 * LONGEST)
-        && registration.fact(Item::Stays).run == 0;
-    let beats = registration.fact_mut(Item::Heartbeats);
-    match is_there {
-        true => beats.fails_by(vec![Failure::new(&causes::HEARTBEAT_RARE, frame, text)]),
-        false => beats.doubt(vec![frame], Failure::new(&causes::NOT_IN_CAPTURE, frame, text)),
     }
 }
 

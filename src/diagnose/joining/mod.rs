@@ -1,6 +1,7 @@
 //! The messages between a server that registers and a master.
 
 mod forged_joins;
+mod heartbeats;
 mod listing;
 pub(in crate::diagnose) mod lists;
 
