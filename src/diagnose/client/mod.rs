@@ -245,7 +245,6 @@ impl Client {
     pub(super) fn exchange(&mut self, exchange: &mut Exchange) -> bool {
         let (server, frame) = (exchange.request.server, exchange.request.frame);
         let wrong = self.unproven.ended(exchange);
-        exchange.seems_wrong = wrong > 0;
         if wrong > 0 {
             self.faults.add(server, wrong);
         }

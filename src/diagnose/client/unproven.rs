@@ -61,8 +61,9 @@ impl UnprovenFaults {
         keep_latest(&mut self.waiting, KEPT, (client, key, unproven));
     }
 
-    /// An exchange has ended: what the server answers is right. Returns how many wrong requests are in it.
-    pub(in crate::diagnose) fn ended(&mut self, exchange: &Exchange) -> u64 {
+    /// An exchange has ended: what the server answers is right. Returns how many wrong requests are in it, without those
+    /// with a challenge that another port got: that one's exchange counts.
+    pub(in crate::diagnose) fn ended(&mut self, exchange: &mut Exchange) -> u64 {
         let request = &exchange.request;
         let is_of = |(client, key, it): &mut (SocketAddr, &str, Unproven)| {
             (*client, it.server) == (request.client, request.server)
@@ -74,8 +75,9 @@ impl UnprovenFaults {
             if exchange.is_answered {
                 self.may_change_session |= unproven.is_of_session();
             } else {
+                exchange.seems_wrong = true;
+                wrong += u64::from(unproven.why.cause != &causes::clients::CHALLENGE_OTHER_PORT);
                 keep_latest(&mut self.unanswered, KEPT, unproven);
-                wrong += 1;
             }
         }
         wrong

@@ -177,7 +177,6 @@ impl Diagnosis {
             server.is_asked_otherwise_by(&Vec::from_iter(in_vain.iter().map(|(host, _)| *host)));
         }
         let is_left = self.excuse_challenges(server);
-        self.settle(address, server);
         let pattern = &server.pattern;
         let mut unanswered: Vec<_> = pattern
             .clients_missing()
@@ -195,7 +194,7 @@ impl Diagnosis {
             wrong > 0 && wrong.saturating_mul(2) >= *missing
         };
         if unanswered.is_empty() || !unanswered.iter().all(is_faulty) {
-            return;
+            return self.settle(address, server);
         }
         let answers = server.pattern.all.answered > 0;
         // Those in another protocol are counted already.
@@ -219,19 +218,25 @@ impl Diagnosis {
     fn settle(&self, address: SocketAddr, server: &mut Server) {
         let Some(disputed) = server.disputed.take() else { return };
         let pattern = &server.pattern;
-        let is_owed_nothing = |exchange: &Exchange| {
+        let is_in_vain = |exchange: &Exchange| {
             let Request { client, protocol, .. } = exchange.request;
-            let Some(faults) = self.faulty.get(&client.ip()) else { return false };
-            let is_vain = faults.in_vain(address) > 0 && !pattern.responds_in().contains(&protocol);
+            let faults = self.faulty.get(&client.ip());
+            faults.is_some_and(|faults| faults.in_vain(address) > 0)
+                && !pattern.responds_in().contains(&protocol)
+        };
+        let is_wrong = |exchange: &Exchange| {
+            let client = exchange.request.client.ip();
+            let Some(faults) = self.faulty.get(&client) else { return false };
             let wrong = faults.toward(address);
             exchange.seems_wrong
-                || is_vain
-                || wrong > 0 && wrong.saturating_mul(2) >= pattern.of_client(client.ip()).missing()
+                || wrong > 0 && wrong.saturating_mul(2) >= pattern.of_client(client).missing()
         };
-        let (owed, excused) = disputed.settle(is_owed_nothing);
-        if excused == 0 || owed.all.missing() == 0 {
+        let [in_vain, excused] = disputed.count([&is_in_vain, &is_wrong]);
+        let owed = disputed.without(|exchange| is_in_vain(exchange) || is_wrong(exchange));
+        if in_vain + excused == 0 || owed.all.missing() == 0 {
             return;
         }
+        // Those in another protocol are counted already.
         server.owed_nothing += excused;
         let has_dates = pattern.has_dates();
         server.pattern = owed;

@@ -47,16 +47,29 @@ pub(in crate::diagnose) struct Disputed {
 }
 
 impl Disputed {
-    /// The pattern without the exchanges that are owed nothing, and how many these are.
-    pub(in crate::diagnose) fn settle(
+    /// How many exchanges are each of these; of several, the first.
+    pub(in crate::diagnose) fn count<const N: usize>(
+        &self,
+        is: [&dyn Fn(&Exchange) -> bool; N],
+    ) -> [u64; N] {
+        let mut counts = [0; N];
+        for exchange in &self.exchanges {
+            if let Some(at) = is.iter().position(|is| is(exchange)) {
+                counts[at] += 1;
+            }
+        }
+        counts
+    }
+
+    /// The pattern without the exchanges that are owed nothing.
+    pub(in crate::diagnose) fn without(
         self,
         is_owed_nothing: impl Fn(&Exchange) -> bool,
-    ) -> (Pattern, u64) {
+    ) -> Pattern {
         let Disputed { mut pattern, exchanges } = self;
-        let all = exchanges.len();
         let owed = exchanges.iter().filter(|exchange| !is_owed_nothing(exchange));
-        let owed = owed.map(|exchange| pattern.add(exchange)).count();
-        (pattern, (all - owed) as u64)
+        owed.for_each(|exchange| pattern.add(exchange));
+        pattern
     }
 }
 
