@@ -124,31 +124,36 @@ fn only_players_in_the_network_of_the_server_get_answers_from_its_inner_address(
     }
 }
 
-/// The only client whose challenges come from another port returns none to the asked one, and is named.
+/// The only client whose challenges, or data, come from another port is named.
 #[test]
-fn one_client_is_challenged_from_another_port() {
+fn one_client_gets_responses_from_another_port() {
     const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
     const ANSWER: &str =
         "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
-    let of = |port: u32| {
+    let of = |[challenges, data]: [u32; 2]| {
         let script = diagnosis::rounds(4, |_, at| {
             let ask = |(nth, client): (u32, &str)| {
-                let from = if client == "d" { port } else { 27015 };
+                let [challenges, data] =
+                    if client == "d" { [challenges, data] } else { [27015; 2] };
                 let challenged = format!(
-                    "{at}.{nth}0 {client} > s  {INFO}\n{at}.{nth}2 s:{from} > {client}  FFFFFFFF 41 le32:{at}\n"
+                    "{at}.{nth}0 {client} > s  {INFO}\n\
+                     {at}.{nth}2 s:{challenges} > {client}  FFFFFFFF 41 le32:{at}\n"
                 );
                 let goes_on = format!(
-                    "{at}.{nth}4 {client} > s  {INFO} le32:{at}\n{at}.{nth}6 s > {client}  {ANSWER}\n"
+                    "{at}.{nth}4 {client} > s  {INFO} le32:{at}\n\
+                     {at}.{nth}6 s:{data} > {client}  {ANSWER}\n"
                 );
-                if from == 27015 { challenged + &goes_on } else { challenged }
+                if challenges == 27015 { challenged + &goes_on } else { challenged }
             };
             (0..).zip(["c", "d", "e", "c1", "e1", "c2", "e2"]).map(ask).collect()
         });
         diagnosis::diagnosed_at(&script, 27015)
     };
-    let report = of(61001);
-    let from = diagnosis::item(&report, "servers", "seen.from_asked");
-    assert_eq!(from, "no answers_from_other_port", "{report:#}");
-    assert!(report["servers"][0].to_string().contains("all to 10.0.1.1"), "{report:#}");
-    assert_eq!(of(27015)["servers"][0]["verdict"], "ok");
+    for ports in [[61001, 27015], [27015, 61001]] {
+        let report = of(ports);
+        let from = diagnosis::item(&report, "servers", "seen.from_asked");
+        assert_eq!(from, "no answers_from_other_port", "{report:#}");
+        assert!(report["servers"][0].to_string().contains("all to 10.0.1.1"), "{report:#}");
+    }
+    assert_eq!(of([27015; 2])["servers"][0]["verdict"], "ok");
 }

@@ -182,8 +182,9 @@ fn elsewhere(address: SocketAddr, server: &mut Server, may_be_others: bool) {
     let Some((from, cause, frame)) = server.elsewhere.first().copied() else { return };
     let count = server.responses_elsewhere;
     let all = count + server.fact(Item::FromAsked).good;
-    let is_answered = |client| server.pattern.of_client(client).answered > 0;
-    let is_of_one = server.only_failing(Item::FromAsked).is_some_and(|client| !is_answered(client));
+    // The only client to which that is so gets nothing else.
+    let gets_others = |client| server.pattern.of_client(client).answered > server.answers_elsewhere;
+    let is_of_one = server.only_failing(Item::FromAsked).is_some_and(|client| !gets_others(client));
     let is_much = 2 * count >= all || count >= NO_ACCIDENT && (is_of_one || 10 * count >= all);
     let is_mended =
         server.is_mended(Item::FromAsked, count) || server.pattern.was_explained_by(count);
