@@ -228,7 +228,7 @@ impl ForgeryInput<'_> {
 
     fn impossible(&self) -> Option<ForgeryEvidence> {
         // A client behind NAT, where it was captured, has a private address: its packets have passed no router.
-        if is_special(self.at) || !self.target.hops[0].any_routed() {
+        if is_special(self.at) || !self.target.hops[0].routed {
             return None;
         }
         self.addresses(is_special, "addresses that cannot come from the Internet")
@@ -238,7 +238,7 @@ impl ForgeryInput<'_> {
         let own = super::sources::network(self.at, self.lengths);
         let is_own = |it: IpAddr| super::sources::network(it, self.lengths) == own && it != self.at;
         // In a private network, and on one host, clients may have such addresses.
-        let hops = self.target.hops[0].any_routed();
+        let hops = self.target.hops[0].routed;
         (!is_special(self.at) && hops)
             .then(|| self.addresses(is_own, "addresses of the target's own network"))?
     }

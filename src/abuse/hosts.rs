@@ -74,11 +74,10 @@ impl Abuse {
         ruled: &Set<SocketAddr>,
     ) -> FloodedPorts {
         let mut all = Target::default();
-        for (target, is_flooded) in flooded.iter().flat_map(|(at, _)| self.traffic_of(*at, ruled)) {
-            match is_flooded {
-                true => all.add(&target.of_attack(&self.room)),
-                false => self.adds_players(&mut all, target),
-            }
+        for (at, own) in &flooded {
+            all.add(own);
+            let beside = self.traffic_of(*at, ruled).filter(|(_, is_flooded)| !is_flooded);
+            beside.for_each(|(target, _)| self.adds_players(&mut all, target));
         }
         let each = flooded.iter().filter_map(|(at, own)| Some((*at, self.received(own)?)));
         let each = each.collect();

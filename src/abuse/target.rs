@@ -13,7 +13,7 @@ use super::recent_exchanges::Asking;
 use super::sources::{PlainAnswers, RoomForSources, Sources, TrafficSource, network};
 use super::timeline::Timeline;
 use super::{AbuseSetting, SECOND};
-use crate::session::{LinkTags, is_initial};
+use crate::session::{HopLimitKinds, LinkTags};
 
 /// Bytes of memory per source, and per real client.
 const BYTES_OF_SOURCE: usize = 1 << 8;
@@ -161,41 +161,6 @@ impl TargetRoom {
     pub(super) fn is_taken_by(&mut self, target: &Target) {
         let each = self.each().into_iter().zip(TargetRoom::of(target));
         each.for_each(|(room, taken)| *room = room.saturating_sub(taken));
-    }
-}
-
-/// Hop limits of packets.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HopLimitKinds {
-    /// Some have the sender's initial value.
-    fresh: bool,
-    /// Some have passed routers.
-    routed: bool,
-}
-
-impl HopLimitKinds {
-    fn see(&mut self, hop_limit: u8) {
-        match hop_limit {
-            0 => {}
-            _ if is_initial(hop_limit) => self.fresh = true,
-            _ => self.routed = true,
-        }
-    }
-
-    /// Adds those of other packets.
-    pub(super) fn add(&mut self, other: HopLimitKinds) {
-        self.fresh |= other.fresh;
-        self.routed |= other.routed;
-    }
-
-    /// All have passed routers.
-    pub(super) fn all_routed(self) -> bool {
-        self.routed && !self.fresh
-    }
-
-    /// Some have.
-    pub(super) fn any_routed(self) -> bool {
-        self.routed
     }
 }
 

@@ -35,9 +35,9 @@ pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs, Pas
 pub use options::Options;
 pub(crate) use totals::joined_spans;
 pub use totals::{
-    CutPackets, HeardServer, Links, NamedTraffic, OtherHosts, OtherPairs, PROBE, PairTraffic, Port,
-    PortPackets, ProbedPorts, RequestReview, Requests, STEAM_PORTS, Totals, Traffic, Unanswered,
-    UnknownLinks, is_initial,
+    CutPackets, HeardServer, HopLimitKinds, Links, NamedTraffic, OtherHosts, OtherPairs, PROBE,
+    PairTraffic, Port, PortPackets, ProbedPorts, RequestReview, Requests, STEAM_PORTS, Totals,
+    Traffic, Unanswered, UnknownLinks,
 };
 #[cfg(feature = "partition")]
 pub(crate) use translation::Recording;

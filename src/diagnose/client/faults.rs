@@ -41,6 +41,12 @@ impl ClientFaults {
         self.in_vain.iter().find(|(it, _)| *it == server).map_or(0, |(_, exchanges)| *exchanges)
     }
 
+    /// Whether they explain why so many requests to a server are not answered: a few wrong ones do not explain many.
+    pub(in crate::diagnose) fn explain(&self, server: SocketAddr, missing: u64) -> bool {
+        let wrong = self.toward(server);
+        wrong > 0 && wrong.saturating_mul(2) >= missing
+    }
+
     /// The number of wrong requests to a server.
     pub(in crate::diagnose) fn toward(&self, server: SocketAddr) -> u64 {
         match self.servers.iter().find(|(it, _)| *it == server) {

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use dissectors::kit::Map;
 
 use crate::diagnose::Diagnosis;
-use crate::session::{IcmpEvent, PacketDirection, Totals, is_initial};
+use crate::session::{HopLimitKinds, IcmpEvent, PacketDirection, Totals};
 
 dissectors::named! {
     /// The position of the capture.
@@ -42,10 +42,7 @@ impl CapturePosition {
 /// Hop limits and directions of the packets of some hosts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::diagnose) struct PacketHopLimits {
-    /// Some have the sender's initial value.
-    fresh: bool,
-    /// Some have passed routers.
-    routed: bool,
+    hops: HopLimitKinds,
     /// The recording host sent some, or passed them on.
     outgoing: bool,
     /// It received some.
@@ -57,17 +54,12 @@ impl PacketHopLimits {
     pub(in crate::diagnose) fn see(&mut self, hop_limit: u8, direction: PacketDirection) {
         self.outgoing |= direction == PacketDirection::Outgoing;
         self.incoming |= direction == PacketDirection::Incoming;
-        match hop_limit {
-            0 => {}
-            _ if is_initial(hop_limit) => self.fresh = true,
-            _ => self.routed = true,
-        }
+        self.hops.see(hop_limit);
     }
 
     /// Adds what is known of other packets.
     fn add(&mut self, other: PacketHopLimits) {
-        self.fresh |= other.fresh;
-        self.routed |= other.routed;
+        self.hops.add(other.hops);
         self.outgoing |= other.outgoing;
         self.incoming |= other.incoming;
     }
@@ -75,10 +67,10 @@ impl PacketHopLimits {
     /// Adds what is known of packets without messages, whose hop limits count only if those of messages are unknown:
     /// programs may choose them.
     fn add_others(&mut self, others: PacketHopLimits) {
-        let (fresh, routed) = (self.fresh, self.routed);
+        let own = self.hops;
         self.add(others);
-        if fresh || routed {
-            (self.fresh, self.routed) = (fresh, routed);
+        if own != HopLimitKinds::default() {
+            self.hops = own;
         }
     }
 
@@ -88,11 +80,11 @@ impl PacketHopLimits {
     }
 
     fn all_fresh(self) -> bool {
-        self.fresh && !self.routed
+        self.hops.all_fresh()
     }
 
     fn all_routed(self) -> bool {
-        self.routed && !self.fresh
+        self.hops.all_routed()
     }
 }
 
@@ -147,7 +139,7 @@ impl CommonHosts {
         let ways = self.ways.entry(host).or_default();
         let mut hops = PacketHopLimits::default();
         hops.see(error.hop_limit, PacketDirection::Unknown);
-        if error.from == host || hops.routed {
+        if error.from == host || hops.hops.routed {
             ways.add(hops);
         }
     }
@@ -181,8 +173,8 @@ impl Diagnosis {
         self.everywhere.ways.iter().for_each(|(host, ways)| {
             hosts.entry(*host).or_default().server.add_others(*ways);
         });
-        for (host, [fresh, routed]) in read.heard.hops() {
-            let others = PacketHopLimits { fresh, routed, ..PacketHopLimits::default() };
+        for (host, of_host) in read.heard.hops() {
+            let others = PacketHopLimits { hops: of_host, ..PacketHopLimits::default() };
             hosts.entry(host).and_modify(|hops| hops.server.add_others(others));
         }
         self.servers.iter_mut().for_each(|(address, server)| {
@@ -201,7 +193,7 @@ pub(in crate::diagnose) fn position(
 ) -> CapturePosition {
     let HopLimits { server: own, clients: asking, masters: listing } = *hops;
     let others_routed =
-        asking.all_routed() && !listing.fresh || listing.all_routed() && !asking.fresh;
+        asking.all_routed() && !listing.hops.fresh || listing.all_routed() && !asking.hops.fresh;
     match () {
         // The recorder says it.
         () if own.all_local() && !asking.all_local() => CapturePosition::Server,

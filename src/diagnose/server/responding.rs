@@ -188,10 +188,8 @@ impl Diagnosis {
             let asked = server.fact(Item::Asked).good;
             unanswered.extend(server.clients.iter().map(|host| (*host, asked)));
         }
-        // A few wrong requests do not explain why many are not answered.
         let is_faulty = |(host, missing): &(IpAddr, u64)| {
-            let wrong = self.faulty.get(host).map_or(0, |faults| faults.toward(address));
-            wrong > 0 && wrong.saturating_mul(2) >= *missing
+            self.faulty.get(host).is_some_and(|faults| faults.explain(address, *missing))
         };
         if unanswered.is_empty() || !unanswered.iter().all(is_faulty) {
             return self.settle(address, server);
@@ -226,18 +224,18 @@ impl Diagnosis {
         };
         let is_wrong = |exchange: &Exchange| {
             let client = exchange.request.client.ip();
-            let Some(faults) = self.faulty.get(&client) else { return false };
-            let wrong = faults.toward(address);
-            exchange.seems_wrong
-                || wrong > 0 && wrong.saturating_mul(2) >= pattern.of_client(client).missing()
+            let missing = pattern.of_client(client).missing();
+            self.faulty
+                .get(&client)
+                .is_some_and(|faults| exchange.seems_wrong || faults.explain(address, missing))
         };
-        let [in_vain, excused] = disputed.count([&is_in_vain, &is_wrong]);
-        let owed = disputed.without(|exchange| is_in_vain(exchange) || is_wrong(exchange));
-        if in_vain + excused == 0 || owed.all.missing() == 0 {
+        let (owed, excused) =
+            disputed.settle(|exchange| is_in_vain(exchange) || is_wrong(exchange));
+        if excused.is_empty() || owed.all.missing() == 0 {
             return;
         }
         // Those in another protocol are counted already.
-        server.owed_nothing += excused;
+        server.owed_nothing += excused.iter().filter(|it| !is_in_vain(it)).count() as u64;
         let has_dates = pattern.has_dates();
         server.pattern = owed;
         server.pattern.shows_dates(has_dates);

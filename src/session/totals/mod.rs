@@ -1,6 +1,7 @@
 //! Totals of a session, and counts of other traffic.
 
 mod cut;
+mod hop_limits;
 mod links;
 mod other_hosts;
 mod other_pairs;
@@ -22,8 +23,9 @@ use crate::flows::FlowKey;
 use crate::net::{Echo, UnreadLayer};
 pub use cut::CutPackets;
 pub(super) use cut::may_be_ours;
+pub use hop_limits::HopLimitKinds;
 pub use links::Links;
-pub use other_hosts::{OtherHosts, is_initial};
+pub use other_hosts::OtherHosts;
 pub use other_pairs::{NamedTraffic, OtherPairs, PairTraffic, STEAM_PORTS};
 pub use probed_ports::{PROBE, ProbedPorts};
 pub use requests::{HeardServer, RequestReview, Requests, Unanswered};

@@ -6,16 +6,13 @@ use std::net::IpAddr;
 use foldhash::quality::RandomState;
 use serde::{Deserialize, Serialize};
 
-/// Whether packets with this hop limit have passed no routers: operating systems begin with these.
-pub fn is_initial(hop_limit: u8) -> bool {
-    matches!(hop_limit, 32 | 64 | 128 | 255)
-}
+use super::hop_limits::HopLimitKinds;
 
 /// Hosts that sent packets outside of decoded flows, up to a maximum.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OtherHosts {
-    /// Whether some of a host's packets have passed no routers, and whether some have.
-    hosts: HashMap<IpAddr, [bool; 2], RandomState>,
+    /// The hosts, with the hop limits of their packets.
+    hosts: HashMap<IpAddr, HopLimitKinds, RandomState>,
     /// A cache of the latest hosts with their hop limits, indexed by address, which covers most packets.
     #[serde(skip)]
     latest: Box<[Option<(IpAddr, u8)>]>,
@@ -66,9 +63,7 @@ impl OtherHosts {
             *latest = Some((host, hop_limit));
         }
         if self.hosts.len() < OtherHosts::MOST || self.hosts.contains_key(&host) {
-            let [fresh, routed] = self.hosts.entry(host).or_default();
-            *fresh |= is_initial(hop_limit);
-            *routed |= hop_limit > 0 && !is_initial(hop_limit);
+            self.hosts.entry(host).or_default().see(hop_limit);
         }
     }
 
@@ -77,8 +72,8 @@ impl OtherHosts {
         self.hosts.contains_key(&host)
     }
 
-    /// Of each host, whether some of its packets have passed no routers, and whether some have.
-    pub fn hops(&self) -> impl Iterator<Item = (IpAddr, [bool; 2])> {
+    /// The hop limits of each host's packets.
+    pub fn hops(&self) -> impl Iterator<Item = (IpAddr, HopLimitKinds)> {
         self.hosts.iter().map(|(host, hops)| (*host, *hops))
     }
 
@@ -90,9 +85,8 @@ impl OtherHosts {
 
     /// Adds the hosts of another part of the session.
     pub fn add(&mut self, other: &OtherHosts) {
-        for (host, [fresh, routed]) in other.hops() {
-            let mine = self.hosts.entry(host).or_default();
-            *mine = [mine[0] || fresh, mine[1] || routed];
+        for (host, hops) in other.hops() {
+            self.hosts.entry(host).or_default().add(hops);
         }
         self.has_both_ways |= other.has_both_ways;
         self.ways.extend(&other.ways);
@@ -129,7 +123,9 @@ mod tests {
         more.insert(other, host(99_999), 0);
         more.add(&heard);
         let hops = |wanted: IpAddr| more.hops().find(|(host, _)| *host == wanted).map(|(_, it)| it);
-        assert_eq!([host(0), other].map(hops), [Some([true, false]), Some([false, true])]);
+        let [fresh, routed] =
+            [[true, false], [false, true]].map(|[fresh, routed]| HopLimitKinds { fresh, routed });
+        assert_eq!([host(0), other].map(hops), [Some(fresh), Some(routed)]);
         assert!(
             more.contains(host(0))
                 && more.contains(host(99_999))

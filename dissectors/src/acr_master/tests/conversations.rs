@@ -176,13 +176,19 @@ fn another_port_is_another_server() {
     assert_eq!(checked(&lab, &ACR030), [0, 1, 0]);
 }
 
-#[test]
-fn a_socket_check_is_the_registrations() {
+/// A server registers, and answers the socket check with this.
+fn checked_socket(answer: &[u8]) -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
     lab.tcp(0.0, (S, M), S, register, LabSegment::default());
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
-    lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01pong");
+    lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", answer);
+    lab
+}
+
+#[test]
+fn a_socket_check_is_the_registrations() {
+    let mut lab = checked_socket(b"\x01pong");
     lab.end(9.0);
     let names: Vec<_> = lab.sink.heard.iter().map(|heard| heard.name).collect();
     assert_eq!(names, ["register_request", "socket_check", "socket_check_reply"]);
@@ -331,11 +337,7 @@ fn a_response_knows_its_request() {
 
 #[test]
 fn a_later_answer_belongs_to_no_probe_that_was_answered() {
-    let mut lab = Lab::new();
-    let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
-    lab.tcp(0.0, (S, M), S, register, LabSegment::default());
-    lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
-    lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
+    let mut lab = checked_socket(b"\x01");
     lab.udp(300.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
     let replies: Vec<_> = lab.sink.heard.iter().map(|heard| heard.reply.is_some()).collect();
     assert_eq!(replies, [false, false, true, false]);

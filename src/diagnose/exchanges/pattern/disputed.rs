@@ -47,29 +47,17 @@ pub(in crate::diagnose) struct Disputed {
 }
 
 impl Disputed {
-    /// How many exchanges are each of these; of several, the first.
-    pub(in crate::diagnose) fn count<const N: usize>(
-        &self,
-        is: [&dyn Fn(&Exchange) -> bool; N],
-    ) -> [u64; N] {
-        let mut counts = [0; N];
-        for exchange in &self.exchanges {
-            if let Some(at) = is.iter().position(|is| is(exchange)) {
-                counts[at] += 1;
-            }
-        }
-        counts
-    }
-
-    /// The pattern without the exchanges that are owed nothing.
-    pub(in crate::diagnose) fn without(
+    /// The pattern without the exchanges that are owed nothing, and these.
+    #[allow(clippy::vec_box, reason = "as they are kept")]
+    pub(in crate::diagnose) fn settle(
         self,
         is_owed_nothing: impl Fn(&Exchange) -> bool,
-    ) -> Pattern {
+    ) -> (Pattern, Vec<Box<Exchange>>) {
         let Disputed { mut pattern, exchanges } = self;
-        let owed = exchanges.iter().filter(|exchange| !is_owed_nothing(exchange));
-        owed.for_each(|exchange| pattern.add(exchange));
-        pattern
+        let (excused, owed): (Vec<_>, Vec<_>) =
+            exchanges.into_iter().partition(|exchange| is_owed_nothing(exchange));
+        owed.iter().for_each(|exchange| pattern.add(exchange));
+        (pattern, excused)
     }
 }
 
